@@ -1,0 +1,29 @@
+-- View:    note_parent_cycle_v1
+-- Judges:  no verdict; the parents of spans lead back to themselves.
+-- Grain:   one row per run.
+-- Reads:   ingest_issues, base_trace_v1.
+-- Fires when:        an issue parent_cycle names the trace.
+-- Stays silent when: none does.
+-- Order:   none.
+-- Version: first.
+-- Tests:   tests/it/views.rs
+CREATE OR REPLACE VIEW note_parent_cycle_v1 AS
+SELECT DISTINCT
+    i.trace_id AS trace_id,
+    CAST(NULL AS VARCHAR) AS tool_name,
+    CAST(NULL AS VARCHAR) AS span_id,
+    CAST(0 AS BIGINT) AS start_ns,
+    CAST(NULL AS BIGINT) AS measured,
+    CAST(NULL AS BIGINT) AS allowed,
+    CAST(NULL AS VARCHAR) AS detail
+FROM ingest_issues i
+JOIN base_trace_v1 t ON t.trace_id = i.trace_id
+WHERE i.code = 'parent_cycle';
+COMMENT ON VIEW note_parent_cycle_v1 IS 'Runs with spans whose parents form a cycle';
+COMMENT ON COLUMN note_parent_cycle_v1.trace_id IS 'The run';
+COMMENT ON COLUMN note_parent_cycle_v1.tool_name IS 'The tool; NULL when the note is about the run';
+COMMENT ON COLUMN note_parent_cycle_v1.span_id IS 'The span; NULL when the note is about a tool or the run';
+COMMENT ON COLUMN note_parent_cycle_v1.start_ns IS 'Start of the span or of the first one, for order; 0 when it is about the run';
+COMMENT ON COLUMN note_parent_cycle_v1.measured IS 'What was measured or counted; NULL when nothing';
+COMMENT ON COLUMN note_parent_cycle_v1.allowed IS 'The limit it was held against; NULL when none';
+COMMENT ON COLUMN note_parent_cycle_v1.detail IS 'Text that the note compares; NULL when none';

@@ -1,0 +1,48 @@
+-- View:    set_diagnosis_v1
+-- Judges:  the five rules together: one released judgement.
+-- Grain:   one row per row of a rule view.
+-- Reads:   rule_undefined_tool_v1, rule_args_mismatch_v1,
+--          rule_timeout_exceeded_v1, rule_retry_over_limit_v1,
+--          rule_error_hidden_v1.
+-- Fires when:        a rule fires.
+-- Stays silent when: no rule fires.
+-- Order:   none; priority says which verdict comes first (seed 002, rule 9).
+-- Version: first.
+-- Tests:   tests/it/views.rs
+CREATE OR REPLACE VIEW set_diagnosis_v1 AS
+SELECT 1 AS priority, 'undefined_tool' AS rule,
+    trace_id, finding, tool_name, span_id, start_ns,
+    arg_key, arg_type, measured, allowed
+FROM rule_undefined_tool_v1
+UNION ALL
+SELECT 2 AS priority, 'args_mismatch' AS rule,
+    trace_id, finding, tool_name, span_id, start_ns,
+    arg_key, arg_type, measured, allowed
+FROM rule_args_mismatch_v1
+UNION ALL
+SELECT 3 AS priority, 'timeout_exceeded' AS rule,
+    trace_id, finding, tool_name, span_id, start_ns,
+    arg_key, arg_type, measured, allowed
+FROM rule_timeout_exceeded_v1
+UNION ALL
+SELECT 4 AS priority, 'retry_over_limit' AS rule,
+    trace_id, finding, tool_name, span_id, start_ns,
+    arg_key, arg_type, measured, allowed
+FROM rule_retry_over_limit_v1
+UNION ALL
+SELECT 5 AS priority, 'error_hidden' AS rule,
+    trace_id, finding, tool_name, span_id, start_ns,
+    arg_key, arg_type, measured, allowed
+FROM rule_error_hidden_v1;
+COMMENT ON VIEW set_diagnosis_v1 IS 'What the five rules found, a row per span or key';
+COMMENT ON COLUMN set_diagnosis_v1.priority IS '1 is the most important rule';
+COMMENT ON COLUMN set_diagnosis_v1.rule IS 'Name of the rule';
+COMMENT ON COLUMN set_diagnosis_v1.trace_id IS 'The run';
+COMMENT ON COLUMN set_diagnosis_v1.finding IS 'Names a finding within its run and rule';
+COMMENT ON COLUMN set_diagnosis_v1.tool_name IS 'The tool called';
+COMMENT ON COLUMN set_diagnosis_v1.span_id IS 'A call that the finding rests on';
+COMMENT ON COLUMN set_diagnosis_v1.start_ns IS 'Its start, nanoseconds since 1970 UTC';
+COMMENT ON COLUMN set_diagnosis_v1.arg_key IS 'args_mismatch: the key that does not fit';
+COMMENT ON COLUMN set_diagnosis_v1.arg_type IS 'args_mismatch: type of its value as written; NULL when absent';
+COMMENT ON COLUMN set_diagnosis_v1.measured IS 'timeout_exceeded: duration_ms; retry_over_limit: run length';
+COMMENT ON COLUMN set_diagnosis_v1.allowed IS 'timeout_exceeded: timeout_ms; retry_over_limit: max_retries';

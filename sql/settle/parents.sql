@@ -1,0 +1,73 @@
+-- Parents of the spans of touched traces, worked out anew: the result is the
+-- same whatever order spans and files come in.
+--
+-- A recorded parent that is kept is the parent. From one that is not, dropped
+-- and skipped spans are climbed (UNION removes what was seen, so a cycle ends).
+CREATE OR REPLACE TEMP TABLE kept AS
+SELECT s.trace_id AS trace_id, s.span_id AS span_id,
+    s.recorded_parent_span_id AS recorded_parent_span_id
+FROM spans s
+JOIN touched t ON t.trace_id = s.trace_id;
+CREATE OR REPLACE TEMP TABLE climbed AS
+WITH RECURSIVE climb AS (
+    SELECT
+        k.trace_id AS trace_id,
+        k.span_id AS span_id,
+        k.recorded_parent_span_id AS ancestor
+    FROM kept k
+    WHERE k.recorded_parent_span_id IS NOT NULL
+        AND NOT EXISTS (
+            SELECT 1 FROM kept p
+            WHERE p.trace_id = k.trace_id
+                AND p.span_id = k.recorded_parent_span_id
+        )
+    UNION
+    SELECT
+        c.trace_id AS trace_id,
+        c.span_id AS span_id,
+        l.parent_span_id AS ancestor
+    FROM climb c
+    JOIN span_links l
+        ON l.trace_id = c.trace_id
+        AND l.span_id = c.ancestor
+    WHERE NOT EXISTS (
+        SELECT 1 FROM kept p
+        WHERE p.trace_id = c.trace_id AND p.span_id = c.ancestor
+    )
+)
+SELECT
+    c.trace_id AS trace_id,
+    c.span_id AS span_id,
+    MIN(p.span_id) AS parent_span_id,
+    -- A climb that reached a span without a parent came to the real root.
+    BOOL_OR(c.ancestor IS NULL) AS reached_root
+FROM climb c
+LEFT JOIN kept p ON p.trace_id = c.trace_id AND p.span_id = c.ancestor
+GROUP BY c.trace_id, c.span_id;
+CREATE OR REPLACE TEMP TABLE resolved AS
+SELECT
+    k.trace_id AS trace_id,
+    k.span_id AS span_id,
+    CASE WHEN c.span_id IS NULL THEN k.recorded_parent_span_id
+        ELSE c.parent_span_id END AS parent_span_id,
+    (c.span_id IS NOT NULL AND c.parent_span_id IS NULL
+        AND NOT c.reached_root) AS parent_lost
+FROM kept k
+LEFT JOIN climbed c ON c.trace_id = k.trace_id AND c.span_id = k.span_id;
+UPDATE spans
+SET parent_span_id = r.parent_span_id, parent_lost = r.parent_lost
+FROM resolved r
+WHERE spans.trace_id = r.trace_id
+    AND spans.span_id = r.span_id
+    AND (spans.parent_span_id IS DISTINCT FROM r.parent_span_id
+        OR spans.parent_lost <> r.parent_lost);
+-- Every kept span of such a trace has a kept parent: its parents form a cycle.
+CREATE OR REPLACE TEMP TABLE cycles AS
+SELECT r.trace_id AS trace_id
+FROM resolved r
+WHERE NOT EXISTS (
+    SELECT 1 FROM ingest_issues i
+    WHERE i.code = 'parent_cycle' AND i.trace_id = r.trace_id
+)
+GROUP BY r.trace_id
+HAVING COUNT(*) = COUNT(r.parent_span_id);

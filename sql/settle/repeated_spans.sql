@@ -1,0 +1,43 @@
+-- Spans of the file just read whose ids the store already has, and whether the
+-- content is the same. Place, derived and bookkeeping columns do not count.
+-- Parameter: source_id of the file.
+CREATE OR REPLACE TEMP TABLE repeated_spans AS
+SELECT
+    n.trace_id AS trace_id,
+    n.span_id AS span_id,
+    n.line AS line,
+    (n.operation = o.operation
+        AND n.status = o.status
+        AND n.start_ns = o.start_ns
+        AND n.end_ns = o.end_ns
+        AND n.agent_name IS NOT DISTINCT FROM o.agent_name
+        AND n.tool_name IS NOT DISTINCT FROM o.tool_name
+        AND n.tool_args IS NOT DISTINCT FROM o.tool_args
+        AND n.recorded_parent_span_id
+            IS NOT DISTINCT FROM o.recorded_parent_span_id
+        AND n.call_id IS NOT DISTINCT FROM o.call_id
+        AND n.tool_result IS NOT DISTINCT FROM o.tool_result
+        AND n.error_type IS NOT DISTINCT FROM o.error_type
+        AND n.status_message IS NOT DISTINCT FROM o.status_message
+        AND n.service_name IS NOT DISTINCT FROM o.service_name
+        AND n.scope_name IS NOT DISTINCT FROM o.scope_name) AS same_content
+FROM spans n
+JOIN spans o ON o.trace_id = n.trace_id AND o.span_id = n.span_id
+WHERE n.source_id = $source_id AND o.source_id < $source_id;
+DELETE FROM spans s
+WHERE s.source_id = $source_id AND EXISTS (
+    SELECT 1 FROM repeated_spans r
+    WHERE r.trace_id = s.trace_id AND r.span_id = s.span_id
+);
+DELETE FROM arg_shapes a
+WHERE a.source_id = $source_id AND EXISTS (
+    SELECT 1 FROM arg_shapes o
+    WHERE o.args_shape = a.args_shape AND o.source_id < $source_id
+);
+DELETE FROM span_links l
+WHERE l.source_id = $source_id AND EXISTS (
+    SELECT 1 FROM span_links o
+    WHERE o.trace_id = l.trace_id
+        AND o.span_id = l.span_id
+        AND o.source_id < $source_id
+);

@@ -1,0 +1,182 @@
+//! `taco-trace diagnose`: one verdict per run.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::failure::Failure;
+use super::load::{self, LoadArgs};
+use super::report::{Format, render};
+use super::terminal::{self, ColorChoice};
+use super::{exit, report};
+use crate::diagnose::{DraftMode, JudgedRun, Outcome, diagnose};
+use crate::model::Verdict;
+use crate::render::Texts;
+use crate::store::{Scope, Store};
+
+/// Nanoseconds of a day.
+const DAY_NS: i64 = 86_400_000_000_000;
+
+/// `taco-trace diagnose` 의 인자
+#[derive(Debug, clap::Args)]
+#[command(after_help = "예: taco-trace diagnose traces/2026-10-07.jsonl --tools tools.json\n    \
+    taco-trace diagnose --db taco.duckdb --since 2026-10-01 --verdict args-mismatch --format md")]
+pub(crate) struct Args {
+    /// 트레이스 파일, 폴더, 글롭, 또는 - (표준 입력). 없으면 저장소를 판정합니다
+    #[arg(value_name = "경로", conflicts_with = "db")]
+    paths: Vec<PathBuf>,
+    /// 판정할 저장소 파일 [기본값: taco.duckdb]
+    #[arg(long, value_name = "파일")]
+    db: Option<PathBuf>,
+    /// 출력 형식: table, json, jsonl, md
+    #[arg(short, long, value_name = "형식", value_enum, default_value_t = Format::Table, hide_possible_values = true)]
+    format: Format,
+    /// 결과를 이 파일에 씁니다
+    #[arg(short, long, value_name = "파일")]
+    output: Option<PathBuf>,
+    /// 정상 완료한 실행도 한 줄씩 보여줍니다
+    #[arg(long)]
+    all: bool,
+    /// 이 trace_id 로 시작하는 실행만(앞부분만 적어도 됩니다)
+    #[arg(long, value_name = "trace_id")]
+    trace: Option<String>,
+    /// 이 에이전트의 실행만
+    #[arg(long, value_name = "이름")]
+    agent: Option<String>,
+    /// 이 도구를 부른 실행만
+    #[arg(long, value_name = "이름")]
+    tool: Option<String>,
+    /// 이 판정이 걸린 실행만(한국어 판정 또는 undefined-tool, args-mismatch, timeout-exceeded,
+    /// retry-over-limit, error-hidden, normal; 쉼표로 여럿)
+    #[arg(long, value_name = "판정", value_delimiter = ',')]
+    verdict: Vec<String>,
+    /// 이 날(또는 시각)부터 시작한 실행만. 한국 시간, 예: 2026-10-07
+    #[arg(long, value_name = "날짜")]
+    since: Option<String>,
+    /// 이 날까지(그날 포함) 시작한 실행만. 한국 시간
+    #[arg(long, value_name = "날짜")]
+    until: Option<String>,
+    /// 앞에서부터 이 수만큼만
+    #[arg(long, value_name = "수")]
+    limit: Option<usize>,
+    /// 이 판정의 실행이 있으면 종료 상태를 1 로 합니다: any 또는 판정(쉼표로 여럿)
+    #[arg(long, value_name = "판정", value_delimiter = ',')]
+    fail_on: Vec<String>,
+    /// 도구 설명 수정안: template(규칙으로 만듦) 또는 off
+    #[arg(long, value_name = "방식", value_enum, default_value_t = DraftArg::Template, hide_possible_values = true)]
+    draft: DraftArg,
+    /// 색: auto, always, never
+    #[arg(long, value_name = "방식", value_enum, default_value_t = ColorChoice::Auto, hide_possible_values = true)]
+    color: ColorChoice,
+    #[command(flatten)]
+    load: LoadArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DraftArg {
+    /// 규칙으로 만듭니다
+    Template,
+    /// 만들지 않습니다
+    Off,
+}
+
+/// Judges the files, or the store, and writes the report.
+pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
+    let verdicts = parse_verdicts(&args.verdict)?;
+    let fail_on = parse_fail_on(&args.fail_on)?;
+    let mut scope = Scope {
+        trace_prefix: args.trace.as_ref().map(|prefix| prefix.to_lowercase()),
+        since_ns: args.since.as_deref().map(|text| korean_instant(text, 0)).transpose()?,
+        before_ns: args.until.as_deref().map(|text| korean_instant(text, DAY_NS)).transpose()?,
+        tool_name: args.tool.clone(),
+        tool_set: None,
+    };
+    let store = load::open_store(texts, &args.paths, args.db.as_deref(), &args.load, &mut scope)?;
+    let drafts = if args.draft == DraftArg::Template { DraftMode::Template } else { DraftMode::Off };
+    let outcome = diagnose(&store, texts, &scope, drafts).map_err(Failure::from)?;
+    if args.paths.is_empty() {
+        record(&store, &scope, &outcome)?;
+    }
+    let selected = select(outcome, args, &verdicts);
+    let style = terminal::style(args.color, args.output.is_some());
+    let text = render(texts, &selected, args.format, &report::Options { style, show_all: args.all })?;
+    terminal::write_result(&text, args.output.as_deref())?;
+    let failed = selected.runs.iter().any(|run| fails(run, &fail_on));
+    Ok(if failed { exit::FOUND } else { exit::OK })
+}
+
+fn record(store: &Store, scope: &Scope, outcome: &Outcome) -> Result<(), Failure> {
+    let with_findings = outcome.runs.iter().filter(|run| run.diagnosis.verdict != Verdict::Normal).count();
+    store
+        .record_judgement(
+            &load::now(),
+            scope.tool_set.as_deref(),
+            outcome.runs.len() as u64,
+            with_findings as u64,
+            outcome.unjudged.len() as u64,
+        )
+        .map_err(Failure::from)
+}
+
+/// Agent, verdict and number are filters on what was judged; the others limit what is judged.
+fn select(outcome: Outcome, args: &Args, verdicts: &[Verdict]) -> Outcome {
+    let by_agent = |run: &JudgedRun| {
+        args.agent.is_none() || run.diagnosis.agent_name.as_deref() == args.agent.as_deref()
+    };
+    let by_verdict = |run: &JudgedRun| verdicts.is_empty() || has_any(run, verdicts);
+    let limit = args.limit.unwrap_or(usize::MAX);
+    let runs = outcome.runs.into_iter().filter(|run| by_agent(run) && by_verdict(run)).take(limit).collect();
+    // A run without a verdict or an agent fits no such filter.
+    let unjudged = if args.agent.is_some() || !verdicts.is_empty() { Vec::new() } else { outcome.unjudged };
+    Outcome { runs, unjudged, tool_sets: outcome.tool_sets }
+}
+
+fn has_any(run: &JudgedRun, verdicts: &[Verdict]) -> bool {
+    verdicts.contains(&run.diagnosis.verdict)
+        || run.diagnosis.also_found.iter().any(|verdict| verdicts.contains(verdict))
+}
+
+fn fails(run: &JudgedRun, fail_on: &[Verdict]) -> bool {
+    has_any(run, fail_on)
+}
+
+fn parse_verdicts(texts: &[String]) -> Result<Vec<Verdict>, Failure> {
+    texts.iter().map(|text| parse_verdict(text)).collect()
+}
+
+fn parse_verdict(text: &str) -> Result<Verdict, Failure> {
+    Verdict::parse(text.trim()).ok_or_else(|| {
+        let known = Verdict::ALL.map(Verdict::slug).join(", ");
+        Failure::usage("unknown_verdict").with("value", text).with("known", known)
+    })
+}
+
+/// `any` is every verdict but the normal one.
+fn parse_fail_on(texts: &[String]) -> Result<Vec<Verdict>, Failure> {
+    let mut verdicts = Vec::new();
+    for text in texts {
+        if text.trim() == "any" {
+            verdicts.extend(Verdict::ALL.into_iter().filter(|verdict| *verdict != Verdict::Normal));
+        } else {
+            verdicts.push(parse_verdict(text)?);
+        }
+    }
+    Ok(verdicts)
+}
+
+/// A Korean date (to which `date_offset_ns` is added) or an instant, as nanoseconds since 1970 UTC.
+fn korean_instant(text: &str, date_offset_ns: i64) -> Result<i64, Failure> {
+    let wrong = || Failure::usage("bad_date").with("value", text);
+    let korean = chrono::FixedOffset::east_opt(9 * 3600).expect("nine hours are a valid offset");
+    if let Ok(date) = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+        let midnight = date.and_hms_opt(0, 0, 0).and_then(|time| time.and_local_timezone(korean).single());
+        let start = midnight.and_then(|time| time.timestamp_nanos_opt()).ok_or_else(wrong)?;
+        return start.checked_add(date_offset_ns).ok_or_else(wrong);
+    }
+    let instant = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]
+        .iter()
+        .find_map(|form| chrono::NaiveDateTime::parse_from_str(text, form).ok())
+        .and_then(|time| time.and_local_timezone(korean).single())
+        .or_else(|| chrono::DateTime::parse_from_rfc3339(text).ok());
+    instant.and_then(|time| time.timestamp_nanos_opt()).ok_or_else(wrong)
+}

@@ -1,0 +1,354 @@
+//! Files into a store: what `ingest`, `diagnose PATHS` and `explain PATHS` share.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::failure::{Failure, tools_failure};
+use super::terminal;
+use crate::ingest::convention::Conventions;
+use crate::ingest::document::MissingStatus;
+use crate::ingest::source::{self, Input, Source};
+use crate::ingest::tools::{ToolDefaults, parse_tools};
+use crate::ingest::{self, Batch, Options, Start};
+use crate::model::{Issue, ToolSet};
+use crate::render::issues::{self, ToldIssue};
+use crate::render::Texts;
+use crate::store::{Scope, SourceIdentity, SourceTotals, Store, StoreError};
+
+/// The store when `--db` names none.
+pub(crate) const DEFAULT_STORE: &str = "taco.duckdb";
+/// How many issues are told on standard error unless all are asked for.
+const TOLD_ISSUES: usize = 20;
+
+/// What a span without `status` is taken as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MissingStatusArg {
+    /// 깨진 입력으로 보고 그 span 을 건너뜁니다
+    Skip,
+    /// OTLP 기본값(UNSET, ok)으로 읽습니다
+    Unset,
+}
+
+/// Which issues are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IssuesArg {
+    /// 처음 20건과 나머지 건수
+    First,
+    /// 모두
+    All,
+}
+
+/// 파일을 읽는 명령이 함께 쓰는 인자
+#[derive(Debug, clap::Args)]
+pub(crate) struct LoadArgs {
+    /// 도구 정의 파일(tools.json, OpenAI·Anthropic·MCP 형식도 읽습니다)
+    #[arg(long, value_name = "파일")]
+    pub(crate) tools: Option<PathBuf>,
+    /// 도구 정의에 제한 시간이 없을 때 쓸 값(밀리초)
+    #[arg(long, value_name = "밀리초", value_parser = clap::value_parser!(i64).range(1..))]
+    pub(crate) default_timeout_ms: Option<i64>,
+    /// 도구 정의에 재시도 한도가 없을 때 쓸 값(첫 호출 포함)
+    #[arg(long, value_name = "번", value_parser = clap::value_parser!(i64).range(1..))]
+    pub(crate) default_max_retries: Option<i64>,
+    /// status 가 없는 span 을 어떻게 볼지
+    #[arg(long, value_name = "방식", value_enum, default_value_t = MissingStatusArg::Skip, hide_possible_values = true,
+        long_help = "status 가 없는 span 을 어떻게 볼지: skip(건너뜀) 또는 unset(ok 로 읽음)")]
+    pub(crate) missing_status: MissingStatusArg,
+    /// 문제 목록을 어디까지 보여줄지: first(20건) 또는 all
+    #[arg(long, value_name = "범위", value_enum, default_value_t = IssuesArg::First, hide_possible_values = true)]
+    pub(crate) issues: IssuesArg,
+    /// 진행 상황과 마지막 요약을 내지 않습니다
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What loading came to, over all files.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    /// Files read now.
+    pub(crate) files: u64,
+    /// Files that were read before and have not changed.
+    pub(crate) unchanged: u64,
+    /// Sums over the files read now.
+    pub(crate) totals: SourceTotals,
+    /// Spans by instrumentation scope.
+    pub(crate) scopes: BTreeMap<String, u64>,
+    /// The first issues, or all.
+    pub(crate) told: Vec<ToldIssue>,
+    /// Number of issues, told or not.
+    pub(crate) issues: u64,
+    /// Wall time in seconds.
+    pub(crate) seconds: f64,
+}
+
+impl Loaded {
+    fn note_issues(&mut self, texts: &Texts, source: &str, found: &[Issue], all: bool) {
+        self.issues += found.len() as u64;
+        for issue in found {
+            if !all && self.told.len() >= TOLD_ISSUES {
+                break;
+            }
+            self.told.push(ToldIssue {
+                source: source.to_owned(),
+                line: issue.line,
+                code: issue.code,
+                reason: issues::reason(texts, issue.code, &issue.detail),
+            });
+        }
+    }
+
+    fn add(&mut self, totals: &SourceTotals) {
+        self.files += 1;
+        self.totals.lines += totals.lines;
+        self.totals.lines_skipped += totals.lines_skipped;
+        self.totals.spans_seen += totals.spans_seen;
+        self.totals.spans_kept += totals.spans_kept;
+        self.totals.spans_redelivered += totals.spans_redelivered;
+        self.totals.spans_skipped += totals.spans_skipped;
+        self.totals.traces += totals.traces;
+        for (operation, spans) in &totals.dropped {
+            *self.totals.dropped.entry(operation.clone()).or_default() += spans;
+        }
+    }
+}
+
+/// Time now, ISO 8601 with +09:00.
+pub(crate) fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    crate::store::korean_time(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+}
+
+/// Reads tools.json, if one is named. Its issues are counted into `loaded`.
+pub(crate) fn read_tools(texts: &Texts, args: &LoadArgs, loaded: &mut Loaded) -> anyhow::Result<Option<ToolSet>> {
+    let Some(path) = &args.tools else { return Ok(None) };
+    let text = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let text = String::from_utf8(text).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+        Failure::unreadable("tools_not_json")
+            .with("path", path.display())
+            .with("line", line)
+            .with("column", 0)
+            .with("message", "UTF-8 이 아닙니다")
+    })?;
+    let defaults = defaults(args);
+    let (set, issues) =
+        parse_tools(&text, &path.display().to_string(), defaults).map_err(|error| tools_failure(path, &error))?;
+    loaded.note_issues(texts, &path.display().to_string(), &issues, args.issues == IssuesArg::All);
+    Ok(Some(set))
+}
+
+fn defaults(args: &LoadArgs) -> ToolDefaults {
+    ToolDefaults { timeout_ms: args.default_timeout_ms, max_retries: args.default_max_retries }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        Failure::unreadable("file_not_found").with("path", path.display())
+    } else {
+        Failure::unreadable("file_not_readable").with("path", path.display()).with("message", error)
+    }
+}
+
+/// The store to judge: one in memory filled from `paths`, or the file that `ingest` filled, for which
+/// `--tools` overrides the tool set of every run.
+pub(crate) fn open_store(
+    texts: &Texts,
+    paths: &[PathBuf],
+    db: Option<&Path>,
+    args: &LoadArgs,
+    scope: &mut Scope,
+) -> anyhow::Result<Store> {
+    if !paths.is_empty() {
+        let store = Store::in_memory().map_err(Failure::from)?;
+        let loaded = load(texts, &store, paths, args)?;
+        require_recognised(&loaded)?;
+        return Ok(store);
+    }
+    let store = Store::open_existing(db.unwrap_or_else(|| Path::new(DEFAULT_STORE))).map_err(Failure::from)?;
+    let mut loaded = Loaded::default();
+    if let Some(set) = read_tools(texts, args, &mut loaded)? {
+        store.store_tools(&set, &now()).map_err(Failure::from)?;
+        scope.tool_set = Some(set.sha256);
+        tell_issues(texts, &loaded);
+    }
+    Ok(store)
+}
+
+/// Loads tools and files into the store, file by file, and tells what was left out.
+pub(crate) fn load(texts: &Texts, store: &Store, paths: &[PathBuf], args: &LoadArgs) -> anyhow::Result<Loaded> {
+    let started = std::time::Instant::now();
+    let mut loaded = Loaded::default();
+    if let Some(set) = read_tools(texts, args, &mut loaded)? {
+        store.load_tools(&set, &now()).map_err(Failure::from)?;
+    }
+    let sources = source::expand(paths).map_err(Failure::from)?;
+    if !sources.is_empty() {
+        let batch_id = store.begin_batch(&now()).map_err(Failure::from)?;
+        let options = Options {
+            conventions: Conventions::builtin(),
+            missing_status: match args.missing_status {
+                MissingStatusArg::Skip => MissingStatus::Skip,
+                MissingStatusArg::Unset => MissingStatus::Unset,
+            },
+        };
+        let bar = progress_bar(&sources, args.quiet);
+        for source in &sources {
+            load_source(texts, store, batch_id, source, &options, args, &bar, &mut loaded)?;
+        }
+        bar.finish_and_clear();
+    }
+    loaded.seconds = started.elapsed().as_secs_f64();
+    tell_issues(texts, &loaded);
+    Ok(loaded)
+}
+
+/// Tells on standard error what was left out or looks wrong.
+pub(crate) fn tell_issues(texts: &Texts, loaded: &Loaded) {
+    if !loaded.told.is_empty() {
+        terminal::tell(&issues::skipped_lines(texts, &loaded.told, loaded.issues));
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+fn load_source(
+    texts: &Texts,
+    store: &Store,
+    batch_id: i64,
+    source: &Source,
+    options: &Options,
+    args: &LoadArgs,
+    bar: &ProgressBar,
+    loaded: &mut Loaded,
+) -> anyhow::Result<()> {
+    let identity = identity(source);
+    if is_unchanged(store, source, &identity)? {
+        loaded.unchanged += 1;
+        return Ok(());
+    }
+    let mut input = source::open(source).map_err(Failure::from)?;
+    let start = Start { line: 1, byte_offset: input.bom_bytes() };
+    let begun = bar.position();
+    let reason = |code, detail: &str| issues::reason(texts, code, detail);
+    let mut writer = store.begin_source(batch_id, identity).map_err(Failure::from)?;
+    let name = source.name();
+    let all = args.issues == IssuesArg::All;
+    let mut noted = Loaded::default();
+    let mut sink = |batch: Batch| -> Result<(), StoreError> {
+        noted.note_issues(texts, &name, &batch.issues, all);
+        writer.append(&batch.spans, &batch.links, &batch.issues, &reason)
+    };
+    let mut progress = |input: &Input, spans: u64| {
+        bar.set_position(begun + input.bytes_read());
+        bar.set_message(spans.to_string());
+    };
+    let report = ingest::read(&mut input, start, options, &mut sink, &mut progress).map_err(Failure::from)?;
+    if args.tools.is_none() {
+        for text in &report.tool_definitions {
+            // A member that is no definition becomes an issue; the array itself was parsed as JSON before.
+            if let Ok((set, issues)) = parse_tools(text, &name, defaults(args)) {
+                noted.note_issues(texts, &name, &issues, all);
+                writer.append(&[], &[], &issues, &reason).map_err(Failure::from)?;
+                writer.use_tools(&set, &now()).map_err(Failure::from)?;
+            }
+        }
+    }
+    let totals = SourceTotals {
+        lines: report.lines,
+        lines_skipped: report.lines_skipped,
+        spans_seen: report.seen,
+        spans_kept: report.kept,
+        dropped: report.dropped,
+        spans_redelivered: report.redelivered,
+        spans_skipped: report.skipped,
+        traces: 0,
+        content_hash: input.content_hash(),
+    };
+    let (totals, found) = writer.finish(totals, &reason).map_err(Failure::from)?;
+    noted.note_issues(texts, &name, &found, all);
+    for (scope, spans) in report.scopes {
+        *loaded.scopes.entry(scope).or_default() += spans;
+    }
+    loaded.issues += noted.issues;
+    let room = if all { usize::MAX } else { TOLD_ISSUES.saturating_sub(loaded.told.len()) };
+    loaded.told.extend(noted.told.into_iter().take(room));
+    loaded.add(&totals);
+    bar.set_position(begun + input.bytes_read());
+    Ok(())
+}
+
+/// Whether these very bytes were read before, under this path or another.
+fn is_unchanged(store: &Store, source: &Source, identity: &SourceIdentity) -> anyhow::Result<bool> {
+    if store.has_read(identity).map_err(Failure::from)? {
+        return Ok(true);
+    }
+    let Source::File(path) = source else { return Ok(false) };
+    if identity.modified_ns.is_none() {
+        return Ok(false);
+    }
+    let known = store.hashes_of_size(identity.size_bytes).map_err(Failure::from)?;
+    if known.is_empty() {
+        return Ok(false);
+    }
+    let hash = source::content_hash(path).map_err(|error| unreadable(path, &error))?;
+    Ok(known.contains(&hash))
+}
+
+fn identity(source: &Source) -> SourceIdentity {
+    let metadata = match source {
+        Source::File(path) => std::fs::metadata(path).ok(),
+        Source::Stdin => None,
+    };
+    let regular = metadata.filter(std::fs::Metadata::is_file);
+    let path = match source {
+        Source::File(path) => std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()).display().to_string(),
+        Source::Stdin => source.name(),
+    };
+    let modified_ns = regular.as_ref().and_then(|metadata| metadata.modified().ok()).and_then(|time| {
+        i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()
+    });
+    let size_bytes = regular.map_or(0, |metadata| i64::try_from(metadata.len()).unwrap_or(i64::MAX));
+    SourceIdentity { path, size_bytes, modified_ns }
+}
+
+/// Silent when standard error is no terminal or `--quiet` is given.
+fn progress_bar(sources: &[Source], quiet: bool) -> ProgressBar {
+    let total = sources.iter().map(|source| identity(source).size_bytes.unsigned_abs()).sum();
+    if quiet || !std::io::stderr().is_terminal() {
+        return ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+    }
+    let bar = ProgressBar::new(total);
+    if let Ok(style) = ProgressStyle::with_template(
+        "{bar:24} {bytes}/{total_bytes} · span {msg} · {bytes_per_sec} · 남은 시간 {eta}",
+    ) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// An input in which nothing was recognised is an error, never an empty success.
+pub(crate) fn require_recognised(loaded: &Loaded) -> Result<(), Failure> {
+    let recognised = loaded.totals.spans_kept + loaded.totals.spans_redelivered + loaded.unchanged;
+    if loaded.files == 0 || recognised > 0 {
+        return Ok(());
+    }
+    let list = |counts: &BTreeMap<String, u64>| {
+        let named = counts.iter().map(|(name, count)| {
+            let name = if name.is_empty() { "(이름 없음)" } else { name };
+            format!("{name} {count}")
+        });
+        named.collect::<Vec<_>>().join(", ")
+    };
+    Err(Failure::unreadable("nothing_recognised")
+        .with("lines", loaded.totals.lines)
+        .with("spans", loaded.totals.spans_seen)
+        .with("skipped", loaded.totals.spans_skipped)
+        .with("scopes", list(&loaded.scopes))
+        .with("operations", list(&loaded.totals.dropped)))
+}

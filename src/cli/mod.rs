@@ -1,0 +1,145 @@
+//! The edge: arguments, standard streams, exit statuses. The only room that uses clap and anyhow,
+//! reads the environment and asks the clock.
+//!
+//! One command, one file: its `Args` (whose comments are the Korean help) and one function.
+
+mod diagnose;
+mod exit;
+mod explain;
+mod failure;
+mod ingest;
+mod load;
+mod report;
+mod rules;
+mod terminal;
+mod usage;
+
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::render::{Texts, errors};
+use failure::Failure;
+
+const HELP_TEMPLATE: &str = "\
+{about-with-newline}
+사용법: {usage}
+
+{all-args}{after-help}";
+
+/// 에이전트 실행의 OpenTelemetry 트레이스를 읽어 도구 호출이 왜 실패했는지, 무엇을 고칠지 알려줍니다
+#[derive(Debug, Parser)]
+#[command(
+    name = "taco-trace",
+    version,
+    help_template = HELP_TEMPLATE,
+    subcommand_help_heading = "명령",
+    subcommand_value_name = "명령",
+    disable_help_subcommand = true,
+    disable_help_flag = true,
+    disable_version_flag = true,
+    arg_required_else_help = true,
+    after_help = "종료 상태: 0 마침 · 1 --fail-on 이나 --strict 에 걸림 · 2 잘못된 사용 · 3 파일·저장소를 열지 못함"
+)]
+struct Cli {
+    /// 도움말을 보여줍니다
+    #[arg(short, long, action = clap::ArgAction::Help, global = true, help_heading = "공통 옵션")]
+    help: Option<bool>,
+    /// 버전을 보여줍니다
+    #[arg(short = 'V', long, action = clap::ArgAction::Version, help_heading = "공통 옵션")]
+    version: Option<bool>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// 트레이스와 도구 정의를 저장소(DuckDB 파일)에 넣습니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Ingest(ingest::Args),
+    /// 실행마다 판정 하나와 근거 span, 고칠 곳을 보여줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Diagnose(diagnose::Args),
+    /// 실행 하나를 나무 모양과 시간으로 펼치고, 판정을 다시 끌어내는 SQL 을 보여줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Explain(explain::Args),
+    /// 판정 규칙의 목록과 SQL 을 보여줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Rules(rules::Args),
+    /// 셸 자동 완성 스크립트를 냅니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Completions {
+        /// 셸 이름
+        #[arg(value_name = "셸", value_parser = clap::builder::PossibleValuesParser::new(["bash", "zsh", "fish"]))]
+        shell: String,
+    },
+    /// 매뉴얼 페이지(roff)를 냅니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Man,
+}
+
+/// Runs the program with these arguments; the first is its name.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let texts = Texts::korean();
+    let cli = match command().try_get_matches_from(arguments).and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
+        Ok(cli) => cli,
+        Err(error) => return usage::report(&texts, &error),
+    };
+    match dispatch(&texts, cli.command) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => report(&texts, &error),
+    }
+}
+
+/// The clap command with Korean headings for what the derive cannot reach.
+fn command() -> clap::Command {
+    Cli::command().mut_subcommands(|subcommand| subcommand.disable_version_flag(true))
+}
+
+fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
+    match command {
+        Command::Ingest(args) => ingest::run(texts, &args),
+        Command::Diagnose(args) => diagnose::run(texts, &args),
+        Command::Explain(args) => explain::run(texts, &args),
+        Command::Rules(args) => rules::run(texts, &args),
+        Command::Completions { shell } => completions(&shell),
+        Command::Man => man(),
+    }
+}
+
+fn completions(shell: &str) -> anyhow::Result<u8> {
+    let shell: clap_complete::Shell = shell.parse().map_err(anyhow::Error::msg)?;
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command(), "taco-trace", &mut script);
+    terminal::write_result(&String::from_utf8_lossy(&script), None)?;
+    Ok(exit::OK)
+}
+
+fn man() -> anyhow::Result<u8> {
+    let mut pages = Vec::new();
+    let mut built = command();
+    built.build();
+    clap_mangen::Man::new(built.clone()).render(&mut pages)?;
+    for subcommand in built.get_subcommands() {
+        let name = format!("taco-trace-{}", subcommand.get_name());
+        clap_mangen::Man::new(subcommand.clone().name(name)).render(&mut pages)?;
+    }
+    terminal::write_result(&String::from_utf8_lossy(&pages), None)?;
+    Ok(exit::OK)
+}
+
+/// Tells what went wrong, in Korean where the failure is an expected one.
+fn report(texts: &Texts, error: &anyhow::Error) -> ExitCode {
+    if error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    }) {
+        // The reader has what it wanted (`| head`).
+        return ExitCode::from(exit::OK);
+    }
+    let fallback = Failure::unreadable("other").with("message", format!("{error:#}"));
+    let failure = error.downcast_ref::<Failure>().unwrap_or(&fallback);
+    terminal::tell(&errors::error(texts, failure.kind, &failure.values));
+    ExitCode::from(failure.exit)
+}

@@ -1,0 +1,80 @@
+//! Where output goes and how it may look: standard output or a file, width, colour.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::ValueEnum;
+
+use super::failure::Failure;
+use crate::render::layout::Style;
+
+/// Width when nothing tells it.
+const DEFAULT_WIDTH: usize = 80;
+/// Lines get no longer than this, however wide the terminal is: they stay readable.
+const MAX_WIDTH: usize = 120;
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// 단말에서만 색을 씁니다(NO_COLOR 를 따릅니다)
+    Auto,
+    /// 언제나 색을 씁니다
+    Always,
+    /// 색을 쓰지 않습니다
+    Never,
+}
+
+/// Width and colour for a report on standard output.
+pub(crate) fn style(choice: ColorChoice, to_file: bool) -> Style {
+    let on_terminal = io::stdout().is_terminal() && !to_file;
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    let color = match choice {
+        ColorChoice::Auto => on_terminal && !forbidden,
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+    };
+    Style { width: width(on_terminal), color }
+}
+
+fn width(on_terminal: bool) -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let measured = if on_terminal { terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) } else { None };
+    measured.or(columns).unwrap_or(DEFAULT_WIDTH).clamp(40, MAX_WIDTH)
+}
+
+/// Writes the result to standard output, or to `output`: there whole or not at all.
+pub(crate) fn write_result(text: &str, output: Option<&Path>) -> anyhow::Result<()> {
+    match output {
+        None => {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("standard output")
+        }
+        Some(path) => write_file(path, text).map_err(|error| {
+            Failure::unreadable("output_not_writable").with("path", path.display()).with("message", error).into()
+        }),
+    }
+}
+
+fn write_file(path: &Path, text: &str) -> io::Result<()> {
+    // A device or a pipe cannot be replaced by renaming.
+    if path.exists() && !path.is_file() {
+        return fs::write(path, text);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.partial", std::process::id()));
+    let partial: PathBuf = path.with_file_name(name);
+    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        fs::remove_file(&partial).ok();
+    }
+    written
+}
+
+/// Writes to standard error. Nothing can be told of a failure there.
+pub(crate) fn tell(text: &str) {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()).ok();
+}

@@ -1,0 +1,67 @@
+//! Wrong use, told in Korean: clap's own sentences are English.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::{exit, terminal};
+use crate::render::{Texts, errors};
+
+/// Prints help or version as asked, or what was wrong with the arguments.
+pub(crate) fn report(texts: &Texts, error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A closed pipe is no failure.
+            error.print().ok();
+            ExitCode::from(exit::OK)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            error.print().ok();
+            ExitCode::from(exit::USAGE)
+        }
+        kind => {
+            let mut values = BTreeMap::from([("problem", problem(kind).to_owned())]);
+            for (name, context) in [
+                ("argument", ContextKind::InvalidArg),
+                ("value", ContextKind::InvalidValue),
+                ("prior", ContextKind::PriorArg),
+                ("valid", ContextKind::ValidValue),
+                ("subcommand", ContextKind::InvalidSubcommand),
+                ("suggested_argument", ContextKind::SuggestedArg),
+                ("suggested_subcommand", ContextKind::SuggestedSubcommand),
+                ("suggested_value", ContextKind::SuggestedValue),
+            ] {
+                values.insert(name, error.get(context).map(plain).unwrap_or_default());
+            }
+            values.insert("message", std::error::Error::source(error).map(ToString::to_string).unwrap_or_default());
+            terminal::tell(&errors::error(texts, "usage", &values));
+            ExitCode::from(exit::USAGE)
+        }
+    }
+}
+
+const fn problem(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::UnknownArgument => "unknown_argument",
+        ErrorKind::InvalidValue => "invalid_value",
+        ErrorKind::ValueValidation => "value_validation",
+        ErrorKind::MissingRequiredArgument | ErrorKind::MissingSubcommand => "missing",
+        ErrorKind::InvalidSubcommand => "invalid_subcommand",
+        ErrorKind::ArgumentConflict => "conflict",
+        ErrorKind::TooManyValues | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues | ErrorKind::NoEquals => {
+            "number_of_values"
+        }
+        _ => "other",
+    }
+}
+
+fn plain(value: &ContextValue) -> String {
+    match value {
+        ContextValue::String(text) => text.clone(),
+        ContextValue::Strings(texts) => texts.join(", "),
+        ContextValue::Number(number) => number.to_string(),
+        ContextValue::Bool(flag) => flag.to_string(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,282 @@
+//! Bytes to rows: finds the files, frames lines, parses each, settles repeats within the file.
+//!
+//! Owns everything between a path and rows ready for the store; every problem becomes an
+//! [`Issue`], never an end. Does not know the store, decides no rule and writes no text for people.
+//! Start with [`read`].
+
+pub mod args;
+pub mod convention;
+pub mod document;
+pub mod frame;
+pub mod otlp;
+pub mod source;
+pub mod span_table;
+pub mod tools;
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
+
+use convention::Conventions;
+use document::{Context, Counts, DocumentError, MissingStatus, Parsed};
+use frame::{Framed, Line, LineReader, raw_excerpt};
+
+use crate::model::{Issue, IssueCode, SpanLink, SpanRow};
+
+/// How many rows are handed on at once: memory is bounded by this, not by the file.
+pub const BATCH_SPANS: usize = 16_384;
+/// How many issues are handed on at once.
+const BATCH_ISSUES: usize = 4_096;
+
+/// How to read.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Which attributes say what.
+    pub conventions: Conventions,
+    /// What a span without `status` is.
+    pub missing_status: MissingStatus,
+}
+
+/// Rows ready for the store.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Kept spans.
+    pub spans: Vec<SpanRow>,
+    /// Dropped and skipped spans with readable ids.
+    pub links: Vec<SpanLink>,
+    /// Problems met.
+    pub issues: Vec<Issue>,
+}
+
+impl Batch {
+    fn is_full(&self) -> bool {
+        self.spans.len() >= BATCH_SPANS || self.links.len() >= BATCH_SPANS || self.issues.len() >= BATCH_ISSUES
+    }
+
+    fn is_empty(&self) -> bool {
+        self.spans.is_empty() && self.links.is_empty() && self.issues.is_empty()
+    }
+}
+
+/// What reading one input came to. `lines` counts all, `lines_skipped` those left out;
+/// seen = kept + dropped + redelivered + skipped.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Lines of the input.
+    pub lines: u64,
+    /// Lines left out.
+    pub lines_skipped: u64,
+    /// Spans met.
+    pub seen: u64,
+    /// Spans kept.
+    pub kept: u64,
+    /// Spans of other operations, by operation.
+    pub dropped: BTreeMap<String, u64>,
+    /// Spans met before in this input.
+    pub redelivered: u64,
+    /// Spans left out because of an issue.
+    pub skipped: u64,
+    /// Spans by instrumentation scope.
+    pub scopes: BTreeMap<String, u64>,
+    /// Texts of tool definitions that came with span rows, each a JSON array.
+    pub tool_definitions: Vec<String>,
+}
+
+/// Where the first byte of an input stands in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    /// Line, from 1.
+    pub line: u64,
+    /// Offset in the uncompressed file.
+    pub byte_offset: u64,
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self { line: 1, byte_offset: 0 }
+    }
+}
+
+/// Reads an input to its end and hands rows on in batches.
+///
+/// `sink` gets each batch; `progress` is called after every line with the input and the number of spans met.
+///
+/// # Errors
+/// Only what `sink` returns: nothing in the input ends the reading.
+pub fn read<R: Read, E>(
+    input: &mut R,
+    start: Start,
+    options: &Options,
+    sink: &mut dyn FnMut(Batch) -> Result<(), E>,
+    progress: &mut dyn FnMut(&R, u64),
+) -> Result<Report, E> {
+    let mut lines = LineReader::new(input).starting_at(start.line, start.byte_offset);
+    let mut state = Reading { options, report: Report::default(), seen: Repeats::default(), batch: Batch::default() };
+    while state.next(&mut lines) {
+        progress(lines.get_ref(), state.report.seen);
+        if state.batch.is_full() {
+            sink(std::mem::take(&mut state.batch))?;
+        }
+    }
+    state.report.lines += lines.blank_lines();
+    if !state.batch.is_empty() {
+        sink(std::mem::take(&mut state.batch))?;
+    }
+    Ok(state.report)
+}
+
+struct Reading<'a> {
+    options: &'a Options,
+    report: Report,
+    seen: Repeats,
+    batch: Batch,
+}
+
+impl Reading<'_> {
+    /// Takes the next text; false at the end.
+    fn next<R: Read>(&mut self, lines: &mut LineReader<R>) -> bool {
+        let error = match lines.next() {
+            None => return false,
+            Some(Framed::TooLong { number, byte_offset, raw_prefix }) => {
+                let limit = frame::MAX_LINE_BYTES.to_string();
+                self.report.lines += 1;
+                self.report.lines_skipped += 1;
+                self.issue(IssueCode::LineTooLong, number, byte_offset, limit, &raw_prefix);
+                return true;
+            }
+            Some(Framed::Damaged { number, byte_offset, message }) => {
+                self.issue(IssueCode::StreamDamaged, number, byte_offset, message, &[]);
+                return true;
+            }
+            Some(Framed::Line(line)) => match self.text(&line) {
+                Ok(()) => return true,
+                Err(error) => error,
+            },
+        };
+        // The value may go on over the following lines: a pretty-printed document.
+        let extended = if error.incomplete { lines.extend().map(|line| self.text(&line)) } else { None };
+        match extended {
+            Some(Ok(())) => {}
+            Some(Err(error)) => self.skip(error, &lines.current()),
+            None => self.skip(error, &lines.current()),
+        }
+        true
+    }
+
+    /// Parses one text, or says why it is none; nothing of it is taken then.
+    fn text(&mut self, line: &Line<'_>) -> Result<(), DocumentError> {
+        let text = std::str::from_utf8(line.bytes).map_err(|error| DocumentError {
+            code: IssueCode::InvalidUtf8,
+            detail: error.valid_up_to().to_string(),
+            incomplete: false,
+        })?;
+        let context = Context {
+            conventions: &self.options.conventions,
+            missing_status: self.options.missing_status,
+            line: line.number,
+            byte_offset: line.byte_offset,
+        };
+        let mut parsed = Parsed::default();
+        document::parse(text, &context, &mut parsed)?;
+        self.report.lines += line.lines;
+        self.take(parsed);
+        Ok(())
+    }
+
+    fn skip(&mut self, error: DocumentError, line: &Line<'_>) {
+        self.report.lines += line.lines;
+        self.report.lines_skipped += line.lines;
+        self.issue(error.code, line.number, line.byte_offset, error.detail, line.bytes);
+    }
+
+    fn take(&mut self, parsed: Parsed) {
+        let Counts { seen, dropped, skipped, scopes, .. } = parsed.counts;
+        self.report.seen += seen;
+        self.report.skipped += skipped;
+        add_counts(&mut self.report.dropped, dropped);
+        add_counts(&mut self.report.scopes, scopes);
+        self.report.tool_definitions.extend(parsed.tool_definitions);
+        self.batch.links.extend(parsed.links);
+        let mut repeated = Vec::new();
+        for span in parsed.spans {
+            match self.seen.check(&span) {
+                Seen::First => {
+                    self.report.kept += 1;
+                    self.batch.spans.push(span);
+                }
+                again => {
+                    self.report.redelivered += 1;
+                    repeated.push(again.issue(&span));
+                }
+            }
+        }
+        self.batch.issues.extend(parsed.issues);
+        self.batch.issues.extend(repeated);
+    }
+
+    fn issue(&mut self, code: IssueCode, line: u64, byte_offset: u64, detail: String, raw: &[u8]) {
+        let raw = raw_excerpt(raw);
+        self.batch.issues.push(Issue { code, line, byte_offset, trace_id: None, span_id: None, detail, raw });
+    }
+}
+
+fn add_counts(total: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
+    for (name, count) in more {
+        *total.entry(name).or_default() += count;
+    }
+}
+
+/// The kept spans of one input so far: ids and a hash of the content.
+#[derive(Default)]
+struct Repeats {
+    // Looked up and never walked, so its order cannot reach the output; a tree would cost five times as much.
+    #[allow(clippy::disallowed_types)]
+    contents: std::collections::HashMap<(u128, u64), u64>,
+}
+
+enum Seen {
+    First,
+    Same,
+    Other,
+}
+
+impl Seen {
+    fn issue(self, span: &SpanRow) -> Issue {
+        Issue {
+            code: if matches!(self, Self::Other) { IssueCode::SpanConflict } else { IssueCode::SpanRedelivered },
+            line: span.line,
+            byte_offset: 0,
+            trace_id: Some(span.trace_id.clone()),
+            span_id: Some(span.span_id.clone()),
+            detail: String::new(),
+            raw: String::new(),
+        }
+    }
+}
+
+impl Repeats {
+    fn check(&mut self, span: &SpanRow) -> Seen {
+        let content = content_hash(span);
+        // Ids are hex of these widths by the time a span is a row.
+        let trace_id = u128::from_str_radix(&span.trace_id, 16).unwrap_or_default();
+        let span_id = u64::from_str_radix(&span.span_id, 16).unwrap_or_default();
+        match self.contents.insert((trace_id, span_id), content) {
+            None => Seen::First,
+            Some(first) => {
+                // The first stays the one to compare with.
+                self.contents.insert((trace_id, span_id), first);
+                if first == content { Seen::Same } else { Seen::Other }
+            }
+        }
+    }
+}
+
+/// The columns that `sql/settle/repeated_spans.sql` compares, in one number.
+fn content_hash(span: &SpanRow) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (span.operation, span.status, span.start_ns, span.end_ns).hash(&mut hasher);
+    (&span.agent_name, &span.tool_name, &span.tool_args, &span.parent_span_id).hash(&mut hasher);
+    (&span.call_id, &span.tool_result, &span.error_type, &span.status_message).hash(&mut hasher);
+    (&span.service_name, &span.scope_name).hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,329 @@
+//! OTLP JSON: resources, scopes and spans to rows.
+//!
+//! Owns the field names of an `ExportTraceServiceRequest` in all spellings, and what makes a span usable. Whether a span
+//! is kept is the conventions' word, and is asked first: a span that is not kept is never found fault with.
+
+pub(crate) mod any_value;
+pub(crate) mod ids;
+mod row;
+
+use std::borrow::Cow;
+
+use serde::de::{MapAccess, SeqAccess};
+
+use self::any_value::AttributeList;
+use self::ids::{Id, SPAN_ID_BYTES, TRACE_ID_BYTES};
+use self::row::Names;
+pub(crate) use self::row::{check_id, read_args};
+use crate::ingest::args::text;
+use crate::ingest::convention::Seen;
+use crate::ingest::document::json::{self, Key, Met, Reader, Tolerant, read_raw};
+use crate::ingest::document::sink::{Problem, Sink, SpanIds};
+use crate::model::IssueCode;
+
+/// Reads the array `resourceSpans`.
+pub(crate) struct ResourceList<'r, 'a, 'de>(pub(crate) &'r mut Sink<'a, 'de>);
+
+impl<'de> Reader<'de> for ResourceList<'_, '_, 'de> {
+    fn array<A: SeqAccess<'de>>(&mut self, mut seq: A) -> Result<Met, A::Error> {
+        let mut wrong = false;
+        while let Some(met) = seq.next_element_seed(Tolerant(&mut Resource(self.0)))? {
+            wrong |= met != Met::Wanted;
+        }
+        // One issue an array, however many of its members are wrong: they cost nothing to write and much to keep.
+        if wrong {
+            self.0.issue(Problem::new(IssueCode::GroupInvalid, "resourceSpans"));
+        }
+        Ok(Met::Wanted)
+    }
+}
+
+struct Resource<'r, 'a, 'de>(&'r mut Sink<'a, 'de>);
+
+impl<'de> Reader<'de> for Resource<'_, '_, 'de> {
+    fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
+        let mut group = ResourceGroup::new(self.0);
+        while let Some(key) = map.next_key_seed(Key)? {
+            if ResourceGroup::takes(&key) {
+                group.member(&key, &mut map, self.0)?;
+            } else {
+                json::skip(&mut map)?;
+            }
+        }
+        group.finish(self.0);
+        Ok(Met::Wanted)
+    }
+}
+
+/// One entry of `resourceSpans`: what its members say of all rows in it, which is filled in when it is complete because
+/// members come in any order.
+pub(crate) struct ResourceGroup {
+    first_row: usize,
+    service_name: Option<String>,
+}
+
+impl ResourceGroup {
+    pub(crate) fn new(sink: &Sink) -> Self {
+        Self { first_row: sink.row_count(), service_name: None }
+    }
+
+    /// Whether [`ResourceGroup::member`] reads the member of this name.
+    pub(crate) fn takes(name: &[u8]) -> bool {
+        name == b"resource" || Self::is_scopes(name)
+    }
+
+    fn is_scopes(name: &[u8]) -> bool {
+        matches!(
+            name,
+            b"scopeSpans" | b"scope_spans" | b"instrumentationLibrarySpans" | b"instrumentation_library_spans"
+        )
+    }
+
+    /// Reads a member; true when it was one that holds spans.
+    pub(crate) fn member<'de, A: MapAccess<'de>>(
+        &mut self,
+        name: &[u8],
+        map: &mut A,
+        sink: &mut Sink<'_, 'de>,
+    ) -> Result<bool, A::Error> {
+        if Self::is_scopes(name) {
+            let met = map.next_value_seed(Tolerant(&mut ScopeList(sink)))?;
+            sink.wrong_group(met, name);
+            return Ok(true);
+        }
+        let mut attributes = ResourceAttributes(sink);
+        map.next_value_seed(Tolerant(&mut attributes))?;
+        let service_name = sink.attributes.get(0).and_then(any_value::AnyValue::scalar);
+        self.service_name = service_name.filter(|name| !name.is_empty()).map(Cow::into_owned);
+        Ok(false)
+    }
+
+    pub(crate) fn finish(self, sink: &mut Sink) {
+        if self.service_name.is_some() {
+            for row in sink.rows_since(self.first_row) {
+                row.service_name.clone_from(&self.service_name);
+            }
+        }
+    }
+}
+
+struct ResourceAttributes<'r, 'a, 'de>(&'r mut Sink<'a, 'de>);
+
+impl<'de> Reader<'de> for ResourceAttributes<'_, '_, 'de> {
+    fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
+        let keys = self.0.context.conventions.resource_keys();
+        self.0.attributes.clear(keys);
+        while let Some(key) = map.next_key_seed(Key)? {
+            if &*key == b"attributes" {
+                map.next_value_seed(Tolerant(&mut AttributeList { keys, attributes: &mut self.0.attributes }))?;
+            } else {
+                json::skip(&mut map)?;
+            }
+        }
+        Ok(Met::Wanted)
+    }
+}
+
+struct ScopeList<'r, 'a, 'de>(&'r mut Sink<'a, 'de>);
+
+impl<'de> Reader<'de> for ScopeList<'_, '_, 'de> {
+    fn array<A: SeqAccess<'de>>(&mut self, mut seq: A) -> Result<Met, A::Error> {
+        let mut wrong = false;
+        while let Some(met) = seq.next_element_seed(Tolerant(&mut ScopeGroup(self.0)))? {
+            wrong |= met != Met::Wanted;
+        }
+        if wrong {
+            self.0.issue(Problem::new(IssueCode::GroupInvalid, "scopeSpans"));
+        }
+        Ok(Met::Wanted)
+    }
+}
+
+struct ScopeGroup<'r, 'a, 'de>(&'r mut Sink<'a, 'de>);
+
+impl<'de> Reader<'de> for ScopeGroup<'_, '_, 'de> {
+    fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
+        let sink = &mut *self.0;
+        let (first_row, seen_before) = (sink.row_count(), sink.seen());
+        let mut scope = ScopeName::default();
+        // Spans that stand before the name of their scope, where a convention must know it to judge them.
+        let mut waiting = Vec::new();
+        while let Some(key) = map.next_key_seed(Key)? {
+            match &*key {
+                b"scope" | b"instrumentationLibrary" | b"instrumentation_library" => {
+                    scope.is_known = true;
+                    map.next_value_seed(Tolerant(&mut scope))?;
+                }
+                b"spans" if !scope.is_known && sink.context.conventions.uses_scope() => {
+                    waiting.push(json::raw(&mut map)?);
+                }
+                b"spans" => {
+                    let scope_name = scope.name.as_deref();
+                    let met = map.next_value_seed(Tolerant(&mut SpanList { sink, scope_name }))?;
+                    sink.wrong_group(met, &key);
+                }
+                _ => json::skip(&mut map)?,
+            }
+        }
+        let scope_name = scope.name.as_deref();
+        for spans in waiting {
+            let met = read_raw(spans, &mut SpanList { sink, scope_name });
+            sink.wrong_group(met, b"spans");
+        }
+        sink.count_scope(scope_name.unwrap_or_default(), sink.seen() - seen_before);
+        if let Some(name) = scope_name {
+            for row in sink.rows_since(first_row) {
+                row.scope_name = Some(name.to_owned());
+            }
+        }
+        Ok(Met::Wanted)
+    }
+}
+
+#[derive(Default)]
+struct ScopeName<'de> {
+    name: Option<Cow<'de, str>>,
+    is_known: bool,
+}
+
+impl<'de> Reader<'de> for ScopeName<'de> {
+    fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
+        while let Some(key) = map.next_key_seed(Key)? {
+            if &*key == b"name" {
+                self.name = text::decode(json::raw(&mut map)?).filter(|name| !name.is_empty());
+            } else {
+                json::skip(&mut map)?;
+            }
+        }
+        Ok(Met::Wanted)
+    }
+}
+
+struct SpanList<'r, 'a, 'de, 'n> {
+    sink: &'r mut Sink<'a, 'de>,
+    scope_name: Option<&'n str>,
+}
+
+impl<'de> Reader<'de> for SpanList<'_, '_, 'de, '_> {
+    fn array<A: SeqAccess<'de>>(&mut self, mut seq: A) -> Result<Met, A::Error> {
+        let mut wrong = false;
+        loop {
+            let mut span = SpanReader { sink: self.sink, span: Span::default() };
+            let Some(met) = seq.next_element_seed(Tolerant(&mut span))? else { break };
+            let SpanReader { span, .. } = span;
+            if met == Met::Wanted {
+                span.settle(self.sink, self.scope_name);
+            } else {
+                wrong = true;
+            }
+        }
+        if wrong {
+            self.sink.issue(Problem::new(IssueCode::GroupInvalid, "spans"));
+        }
+        Ok(Met::Wanted)
+    }
+}
+
+struct SpanReader<'r, 'a, 'de> {
+    sink: &'r mut Sink<'a, 'de>,
+    span: Span<'de>,
+}
+
+impl<'de> Reader<'de> for SpanReader<'_, '_, 'de> {
+    fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
+        let keys = self.sink.context.conventions.wanted();
+        let attributes = &mut self.sink.attributes;
+        attributes.clear(keys);
+        while let Some(key) = map.next_key_seed(Key)? {
+            let place = match &*key {
+                b"traceId" | b"trace_id" => &mut self.span.trace_id,
+                b"spanId" | b"span_id" => &mut self.span.span_id,
+                b"parentSpanId" | b"parent_span_id" => &mut self.span.parent_span_id,
+                b"name" => &mut self.span.name,
+                b"startTimeUnixNano" | b"start_time_unix_nano" => &mut self.span.start,
+                b"endTimeUnixNano" | b"end_time_unix_nano" => &mut self.span.end,
+                b"status" => &mut self.span.status,
+                b"attributes" => {
+                    let met = map.next_value_seed(Tolerant(&mut AttributeList { keys, attributes }))?;
+                    attributes.note(met);
+                    continue;
+                }
+                _ => {
+                    json::skip(&mut map)?;
+                    continue;
+                }
+            };
+            *place = Some(json::raw(&mut map)?);
+        }
+        Ok(Met::Wanted)
+    }
+}
+
+/// The members of a span, as JSON text. Its attributes are in the sink's table.
+#[derive(Debug, Default)]
+struct Span<'de> {
+    trace_id: Option<&'de str>,
+    span_id: Option<&'de str>,
+    parent_span_id: Option<&'de str>,
+    name: Option<&'de str>,
+    start: Option<&'de str>,
+    end: Option<&'de str>,
+    status: Option<&'de str>,
+}
+
+impl<'de> Span<'de> {
+    /// Keeps, drops or skips the span.
+    fn settle(&self, sink: &mut Sink<'_, 'de>, scope_name: Option<&str>) {
+        sink.see();
+        let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES);
+        let span_id = Id::read(self.span_id, SPAN_ID_BYTES);
+        let parent = Id::read(self.parent_span_id, SPAN_ID_BYTES);
+        let parent_invalid = parent == Id::Invalid;
+        let attributes = std::mem::take(&mut sink.attributes);
+        let name = self.name.and_then(text::decode);
+        let seen = Seen { attributes: &attributes, span_name: name.as_deref(), scope_name };
+        let conventions = sink.context.conventions;
+        match conventions.recognise(&seen) {
+            Some((convention, operation)) => {
+                let checked = self.check(sink.context.missing_status, &trace_id, &span_id, &attributes);
+                let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
+                let kept = checked.and_then(|checked| {
+                    let names = Names::of(convention, operation, &attributes)?;
+                    Ok((checked, names))
+                });
+                match kept {
+                    Ok((checked, names)) => {
+                        let warned = (ids.trace_id.clone(), ids.span_id.clone());
+                        if parent_invalid {
+                            let value = self.parent_span_id.unwrap_or_default();
+                            let problem = Problem::of_value(IssueCode::ParentIdInvalid, value);
+                            sink.span_issue(problem, warned.clone(), self.first());
+                        }
+                        for slot in attributes.repeated() {
+                            let key = conventions.wanted().key(*slot);
+                            let problem = Problem::new(IssueCode::AttributeRepeated, key);
+                            sink.span_issue(problem, warned.clone(), self.first());
+                        }
+                        let (row, args_problem) = checked.into_row(ids, names, sink.context.line);
+                        if let Some(problem) = args_problem {
+                            sink.span_issue(problem, warned, self.first());
+                        }
+                        sink.keep(row);
+                    }
+                    Err(problem) => sink.skip_span(problem, ids, self.first()),
+                }
+            }
+            None => {
+                let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
+                match (conventions.operation_name(&attributes), attributes.wrong()) {
+                    // What the span is may stand in what cannot be read.
+                    (None, Some(kind)) => {
+                        sink.skip_span(Problem::new(IssueCode::AttributesInvalid, kind), ids, self.first());
+                    }
+                    (operation, _) => sink.drop_span(operation.as_deref().unwrap_or_default(), ids),
+                }
+            }
+        }
+        sink.attributes = attributes;
+    }
+}

@@ -1,0 +1,363 @@
+//! `AnyValue`, the value of an OTLP attribute, and the attributes of a span or a resource.
+//!
+//! Owns the kinds of value and their compact JSON text. Nothing is decoded before it is asked for: most values that are
+//! read belong to spans that are dropped.
+
+use std::borrow::Cow;
+
+use serde::de::{MapAccess, SeqAccess};
+use serde_json::value::RawValue;
+
+use super::ids::decode_base64;
+use crate::ingest::args::{MAX_ARGS_DEPTH, text};
+use crate::ingest::convention::WantedKeys;
+use crate::ingest::document::json::{self, Key, Met, Reader, Tolerant, read_raw};
+use crate::model::JsonType;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Empty,
+    String,
+    Integer,
+    Double,
+    Boolean,
+    Bytes,
+    Array,
+    Map,
+}
+
+/// The kind of a value and its JSON text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AnyValue<'de> {
+    kind: Kind,
+    json: &'de str,
+}
+
+impl<'de> AnyValue<'de> {
+    const EMPTY: Self = Self { kind: Kind::Empty, json: "null" };
+
+    /// Reads the JSON text of an AnyValue. A bare scalar in place of the object counts as the value it is.
+    pub(crate) fn read(value: &'de str) -> Self {
+        if let Some(json) = lone_string(value) {
+            return Self { kind: Kind::String, json };
+        }
+        let mut read = Self::EMPTY;
+        match text::written_type(value) {
+            JsonType::Object => {
+                read_raw(value, &mut read);
+            }
+            JsonType::String => read = Self { kind: Kind::String, json: value },
+            JsonType::Integer => read = Self { kind: Kind::Integer, json: value },
+            JsonType::Number => read = Self { kind: Kind::Double, json: value },
+            JsonType::Boolean => read = Self { kind: Kind::Boolean, json: value },
+            JsonType::Array | JsonType::Null => {}
+        }
+        read
+    }
+
+    /// Whether there is no value at all: `{}`, null, or a kind that is not known.
+    pub(crate) fn is_empty(self) -> bool {
+        self.kind == Kind::Empty
+    }
+
+    /// The text of a string, a number or a boolean; none of a structure.
+    pub(crate) fn scalar(self) -> Option<Cow<'de, str>> {
+        match self.kind {
+            Kind::String => Some(text::decode(self.json).unwrap_or(Cow::Borrowed(self.json))),
+            Kind::Integer | Kind::Double | Kind::Boolean => {
+                let mut out = String::new();
+                self.write_json(&mut out);
+                Some(Cow::Owned(out))
+            }
+            Kind::Empty | Kind::Bytes | Kind::Array | Kind::Map => None,
+        }
+    }
+
+    /// The text that a row keeps: a string as recorded, anything else as compact JSON; none without a value.
+    pub(crate) fn recorded(self) -> Option<Cow<'de, str>> {
+        match self.kind {
+            Kind::Empty => None,
+            Kind::String => self.scalar(),
+            // Taken as it stands: its depth then shows as the reason why it has no canonical form.
+            Kind::Array | Kind::Map if text::is_deeper_than(self.json, MAX_ARGS_DEPTH) => {
+                Some(Cow::Borrowed(self.json))
+            }
+            Kind::Integer | Kind::Double | Kind::Boolean | Kind::Bytes | Kind::Array | Kind::Map => {
+                let mut out = String::with_capacity(self.json.len());
+                self.write_json(&mut out);
+                Some(Cow::Owned(out))
+            }
+        }
+    }
+
+    /// Recursion is bounded because `recorded` refuses text of more than 128 levels, and each level here takes three.
+    fn write_json(self, out: &mut String) {
+        match self.kind {
+            Kind::Empty => out.push_str("null"),
+            Kind::String => write_literal(self.json, out),
+            Kind::Integer => write_integer(self.json, out),
+            Kind::Double => write_double(self.json, out),
+            Kind::Boolean => match text::decode(self.json).as_deref().unwrap_or(self.json) {
+                boolean @ ("true" | "false") => out.push_str(boolean),
+                _ => write_literal(self.json, out),
+            },
+            Kind::Bytes => write_bytes(self.json, out),
+            Kind::Array => {
+                out.push('[');
+                read_raw(self.json, &mut Values { out, keyed: false, first: true });
+                out.push(']');
+            }
+            Kind::Map => {
+                out.push('{');
+                read_raw(self.json, &mut Values { out, keyed: true, first: true });
+                out.push('}');
+            }
+        }
+    }
+}
+
+impl<'de> Reader<'de> for AnyValue<'de> {
+    fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
+        while let Some(key) = map.next_key_seed(Key)? {
+            let kind = match &*key {
+                b"stringValue" | b"string_value" => Kind::String,
+                b"intValue" | b"int_value" => Kind::Integer,
+                b"doubleValue" | b"double_value" => Kind::Double,
+                b"boolValue" | b"bool_value" => Kind::Boolean,
+                b"bytesValue" | b"bytes_value" => Kind::Bytes,
+                b"arrayValue" | b"array_value" => Kind::Array,
+                b"kvlistValue" | b"kvlist_value" => Kind::Map,
+                _ => {
+                    json::skip(&mut map)?;
+                    continue;
+                }
+            };
+            let json = json::raw(&mut map)?;
+            if self.kind == Kind::Empty && json != "null" {
+                *self = Self { kind, json };
+            }
+        }
+        Ok(Met::Wanted)
+    }
+}
+
+/// The literal in `{"stringValue":"…"}` written without spaces: nearly every value, found without a parser.
+fn lone_string(value: &str) -> Option<&str> {
+    let literal = value.strip_prefix("{\"stringValue\":")?.strip_suffix('}')?;
+    (literal.starts_with('"') && text::literal_end(literal) == literal.len()).then_some(literal)
+}
+
+/// A string anew, in the canonical escapes; anything else (a wrong type for its kind) as it stands.
+fn write_literal(json: &str, out: &mut String) {
+    match text::decode(json) {
+        Some(decoded) => text::write_string(&decoded, out),
+        None => out.push_str(json),
+    }
+}
+
+/// 64-bit integers come as decimal strings or as numbers, and may be beyond what a float holds.
+fn write_integer(json: &str, out: &mut String) {
+    let decoded = text::decode(json);
+    let number = decoded.as_deref().unwrap_or(json);
+    if !text::is_number(number) {
+        write_literal(json, out);
+    } else if let Some(integer) = text::to_i64(number) {
+        out.push_str(&integer.to_string());
+    } else {
+        out.push_str(number);
+    }
+}
+
+/// A double keeps its decimal point, so that `5` recorded as a double is not taken for an integer as written. NaN and
+/// the infinities, which JSON does not have, stay the strings they come as.
+fn write_double(json: &str, out: &mut String) {
+    let decoded = text::decode(json);
+    let number = decoded.as_deref().unwrap_or(json);
+    if text::is_number(number) {
+        out.push_str(number);
+        if text::written_type(number) == JsonType::Integer {
+            out.push_str(".0");
+        }
+    } else {
+        write_literal(json, out);
+    }
+}
+
+/// Bytes that hold JSON text are that JSON; others stay the base64 they come as.
+fn write_bytes(json: &str, out: &mut String) {
+    let held = text::decode(json)
+        .and_then(|base64| decode_base64(&base64))
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .filter(|held| serde_json::from_str::<&RawValue>(held).is_ok());
+    match held {
+        Some(held) => out.push_str(&held),
+        None => write_literal(json, out),
+    }
+}
+
+/// Writes the members of an ArrayValue, or of a KeyValueList when they are keyed.
+struct Values<'o> {
+    out: &'o mut String,
+    keyed: bool,
+    first: bool,
+}
+
+impl Values<'_> {
+    fn write(&mut self, member: &str) {
+        let mut entry = KeyValue::default();
+        if self.keyed && read_raw(member, &mut entry) != Met::Wanted {
+            return;
+        }
+        if !std::mem::take(&mut self.first) {
+            self.out.push(',');
+        }
+        if self.keyed {
+            let key = entry.key.and_then(text::decode).unwrap_or_default();
+            text::write_string(&key, self.out);
+            self.out.push(':');
+        }
+        let value = if self.keyed { entry.value } else { Some(member) };
+        value.map_or(AnyValue::EMPTY, AnyValue::read).write_json(self.out);
+    }
+}
+
+impl<'de> Reader<'de> for Values<'_> {
+    fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
+        while let Some(key) = map.next_key_seed(Key)? {
+            if &*key == b"values" {
+                map.next_value_seed(Tolerant(self))?;
+            } else {
+                json::skip(&mut map)?;
+            }
+        }
+        Ok(Met::Wanted)
+    }
+
+    fn array<A: SeqAccess<'de>>(&mut self, mut seq: A) -> Result<Met, A::Error> {
+        while let Some(member) = seq.next_element::<&'de RawValue>()? {
+            self.write(member.get());
+        }
+        Ok(Met::Wanted)
+    }
+}
+
+#[derive(Default)]
+struct KeyValue<'de> {
+    key: Option<&'de str>,
+    value: Option<&'de str>,
+}
+
+impl<'de> Reader<'de> for KeyValue<'de> {
+    fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
+        while let Some(key) = map.next_key_seed(Key)? {
+            match &*key {
+                b"key" => self.key = Some(json::raw(&mut map)?),
+                b"value" => self.value = Some(json::raw(&mut map)?),
+                _ => json::skip(&mut map)?,
+            }
+        }
+        Ok(Met::Wanted)
+    }
+}
+
+/// The wanted attributes of one span or resource. Kept from span to span, so that the table is made once.
+#[derive(Debug, Default)]
+pub(crate) struct Attributes<'de> {
+    slots: Vec<Option<AnyValue<'de>>>,
+    /// Slots of keys that stood more than once.
+    repeated: Vec<usize>,
+    /// What stood where an attribute or the array of them was wanted.
+    wrong: Option<&'static str>,
+}
+
+impl<'de> Attributes<'de> {
+    /// Forgets the attributes of the span before.
+    pub(crate) fn clear(&mut self, keys: &WantedKeys) {
+        self.slots.clear();
+        self.slots.resize(keys.len(), None);
+        self.repeated.clear();
+        self.wrong = None;
+    }
+
+    /// The value in the slot of a wanted key; none when it is absent or has no value.
+    pub(crate) fn get(&self, slot: usize) -> Option<AnyValue<'de>> {
+        self.slots.get(slot).copied().flatten().filter(|value| !value.is_empty())
+    }
+
+    /// Slots of keys that stood more than once, each once.
+    pub(crate) fn repeated(&self) -> &[usize] {
+        &self.repeated
+    }
+
+    /// The type of what stood where an attribute or the array of them was wanted.
+    pub(crate) fn wrong(&self) -> Option<&'static str> {
+        self.wrong
+    }
+
+    /// Notes what stood in place of the array.
+    pub(crate) fn note(&mut self, met: Met) {
+        if let Met::Other(kind) = met {
+            self.wrong = Some(kind);
+        }
+    }
+
+    fn put(&mut self, slot: usize, value: &'de str) {
+        if let Some(place) = self.slots.get_mut(slot) {
+            if place.is_none() {
+                *place = Some(AnyValue::read(value));
+            } else if !self.repeated.contains(&slot) {
+                self.repeated.push(slot);
+            }
+        }
+    }
+}
+
+/// Fills a table of attributes. Values of keys that nobody wants are passed over without being looked at.
+pub(crate) struct AttributeList<'s, 'de> {
+    /// The keys wanted.
+    pub(crate) keys: &'s WantedKeys,
+    /// The table.
+    pub(crate) attributes: &'s mut Attributes<'de>,
+}
+
+impl<'de> Reader<'de> for AttributeList<'_, 'de> {
+    fn array<A: SeqAccess<'de>>(&mut self, mut seq: A) -> Result<Met, A::Error> {
+        while let Some(met) = seq.next_element_seed(Tolerant(&mut Attribute(self)))? {
+            if met != Met::Wanted {
+                self.attributes.wrong = Some(if let Met::Other(kind) = met { kind } else { "null" });
+            }
+        }
+        Ok(Met::Wanted)
+    }
+}
+
+struct Attribute<'r, 's, 'de>(&'r mut AttributeList<'s, 'de>);
+
+impl<'de> Reader<'de> for Attribute<'_, '_, 'de> {
+    fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
+        let list = &mut *self.0;
+        let mut keyed = false;
+        let mut slot = None;
+        let mut value = None;
+        while let Some(name) = map.next_key_seed(Key)? {
+            match &*name {
+                b"key" => {
+                    let key = text::decode(json::raw(&mut map)?);
+                    keyed = key.is_some();
+                    slot = key.and_then(|key| list.keys.slot(&key));
+                }
+                b"value" if !keyed || slot.is_some() => value = Some(json::raw(&mut map)?),
+                _ => json::skip(&mut map)?,
+            }
+        }
+        if let Some(slot) = slot {
+            list.attributes.put(slot, value.unwrap_or("null"));
+        }
+        Ok(if keyed { Met::Wanted } else { Met::Other("object without a key") })
+    }
+
+    fn array<A: SeqAccess<'de>>(&mut self, mut seq: A) -> Result<Met, A::Error> {
+        while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+        Ok(Met::Other("array in the array"))
+    }
+}

@@ -1,0 +1,14 @@
+//! Plain data: one file for each published shape. Uses nothing else of this crate.
+//!
+//! Owns the words that SQL, JSON and the documentation share: column names, verdict codes and
+//! their Korean labels, issue codes. Decides nothing and prints nothing.
+
+pub mod diagnosis;
+pub mod issue;
+pub mod span;
+pub mod tool;
+
+pub use diagnosis::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
+pub use issue::{Issue, IssueCode, Severity};
+pub use span::{CallArg, JsonType, Operation, SpanLink, SpanRow, Status};
+pub use tool::{DeclaredParam, ToolDefinition, ToolSet};

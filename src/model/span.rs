@@ -1,0 +1,174 @@
+//! One kept span, as the table `spans` holds it, and what stands beside it.
+
+/// `gen_ai.operation.name` of the spans that are kept; every other operation is dropped and counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Operation {
+    /// One run of an agent.
+    InvokeAgent,
+    /// One call of a tool.
+    ExecuteTool,
+}
+
+impl Operation {
+    /// The text in the column `operation`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvokeAgent => "invoke_agent",
+            Self::ExecuteTool => "execute_tool",
+        }
+    }
+}
+
+/// `status.code` of a span: ERROR is `error`; OK and UNSET are `ok` (the seed's row schema).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Status {
+    /// OK or UNSET.
+    Ok,
+    /// ERROR.
+    Error,
+}
+
+impl Status {
+    /// The text in the column `status`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+        }
+    }
+
+    /// Reads the column `status` back.
+    #[must_use]
+    pub fn from_column(text: &str) -> Option<Self> {
+        match text {
+            "ok" => Some(Self::Ok),
+            "error" => Some(Self::Error),
+            _ => None,
+        }
+    }
+}
+
+/// A JSON Schema type name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum JsonType {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean,
+    /// A number without a fractional part.
+    Integer,
+    /// Any other number.
+    Number,
+    /// A text.
+    String,
+    /// A list.
+    Array,
+    /// A map of keys to values.
+    Object,
+}
+
+impl JsonType {
+    /// The name that JSON Schema uses.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::String => "string",
+            Self::Array => "array",
+            Self::Object => "object",
+        }
+    }
+
+    /// The type of that JSON Schema name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Null, Self::Boolean, Self::Integer, Self::Number, Self::String, Self::Array, Self::Object]
+            .into_iter()
+            .find(|json_type| json_type.as_str() == name)
+    }
+}
+
+/// One top-level key of a tool call's arguments: a row of the table `call_args`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallArg {
+    /// The key, escapes decoded.
+    pub key: String,
+    /// The most specific JSON Schema type that the value has: `3` and `3.0` are both integers.
+    pub json_type: JsonType,
+    /// The type as written: `3` is an integer, `3.0` and `3e0` are numbers. Shown to people.
+    pub written_type: JsonType,
+    /// The value as canonical JSON text.
+    pub value: String,
+}
+
+/// A kept span before it gets its place in the store.
+///
+/// `parent_span_id` is the parent as recorded; the store works out the nearest kept ancestor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpanRow {
+    /// 32 lower-case hex digits.
+    pub trace_id: String,
+    /// 16 lower-case hex digits.
+    pub span_id: String,
+    /// The recorded parent, 16 lower-case hex digits; none for a root.
+    pub parent_span_id: Option<String>,
+    /// Kept operation.
+    pub operation: Operation,
+    /// `gen_ai.agent.name`, of invoke_agent spans only.
+    pub agent_name: Option<String>,
+    /// `gen_ai.tool.name`, of execute_tool spans only (where it is never empty).
+    pub tool_name: Option<String>,
+    /// `gen_ai.tool.call.arguments` as recorded, or as compact JSON when it was recorded as a structure.
+    pub tool_args: Option<String>,
+    /// The arguments in canonical form: keys sorted at every level, compact, number text kept, escapes
+    /// decoded. None when nothing was recorded or when it is not JSON.
+    pub args_key: Option<String>,
+    /// The top-level keys of the arguments, in order of key; empty unless they are an object.
+    pub args: Vec<CallArg>,
+    /// Status of the span.
+    pub status: Status,
+    /// Start, in nanoseconds since 1970-01-01T00:00:00Z; above 0.
+    pub start_ns: i64,
+    /// End, in nanoseconds since 1970-01-01T00:00:00Z; not below `start_ns`.
+    pub end_ns: i64,
+    /// `gen_ai.tool.call.id`.
+    pub call_id: Option<String>,
+    /// `gen_ai.tool.call.result`, as recorded or as compact JSON.
+    pub tool_result: Option<String>,
+    /// `error.type`.
+    pub error_type: Option<String>,
+    /// `status.message`.
+    pub status_message: Option<String>,
+    /// `service.name` of the resource.
+    pub service_name: Option<String>,
+    /// Name of the instrumentation scope.
+    pub scope_name: Option<String>,
+    /// Name of the convention that recognised the span.
+    pub convention: String,
+    /// Line in the (uncompressed) file, counted from 1.
+    pub line: u64,
+}
+
+impl SpanRow {
+    /// Duration in whole milliseconds, rounded down, as the seed defines `duration_ms`.
+    #[must_use]
+    pub const fn duration_ms(&self) -> i64 {
+        (self.end_ns - self.start_ns) / 1_000_000
+    }
+}
+
+/// The ids of a span that is not kept but stays transparent when parents are looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpanLink {
+    /// 32 lower-case hex digits.
+    pub trace_id: String,
+    /// 16 lower-case hex digits.
+    pub span_id: String,
+    /// The recorded parent; none for a root.
+    pub parent_span_id: Option<String>,
+}

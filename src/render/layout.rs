@@ -1,0 +1,184 @@
+//! Text on a grid of terminal cells: width, padding, wrapping, and making foreign text harmless.
+//!
+//! Hangul takes two cells. Knows nothing of diagnoses and holds no words.
+
+use std::borrow::Cow;
+
+use anstyle::Style as Ansi;
+use unicode_width::UnicodeWidthStr;
+
+/// How wide to write, and whether to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Cells in a line; below [`MIN_WIDTH`] it counts as that.
+    pub width: usize,
+    /// Whether to write colour codes. No meaning rests on them.
+    pub color: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { width: 80, color: false }
+    }
+}
+
+/// Below this a table row (a span id and its indent) has no room at all.
+pub const MIN_WIDTH: usize = 24;
+
+impl Style {
+    /// The width to write with.
+    #[must_use]
+    pub fn cells(self) -> usize {
+        self.width.max(MIN_WIDTH)
+    }
+
+    /// `text` in that colour, or as it is.
+    pub(super) fn paint(self, ansi: Ansi, text: &str) -> String {
+        if self.color && !text.is_empty() { format!("{ansi}{text}{ansi:#}") } else { text.to_owned() }
+    }
+}
+
+/// Longest piece of foreign text that a person is shown, in characters: bounds the cost of wrapping.
+pub(super) const SHOWN_CHARS: usize = 600;
+
+/// Whether a character could steer a terminal, hide text or turn its direction.
+fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// `text` with control, direction and invisible characters written out (`\n`, `\u{1b}`), so that a trace
+/// cannot steer the terminal that shows it.
+#[must_use]
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_harmful(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+/// [`plain`], cut to `max` characters with `…` at the cut.
+#[must_use]
+pub fn plain_short(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        None => plain(text).into_owned(),
+        Some((cut, _)) => format!("{}…", plain(&text[..cut])),
+    }
+}
+
+/// Cells that `text` takes.
+#[must_use]
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` and spaces up to `cells`; longer text stays as it is.
+#[must_use]
+pub fn pad_end(text: &str, cells: usize) -> String {
+    format!("{text}{}", " ".repeat(cells.saturating_sub(width(text))))
+}
+
+/// Spaces up to `cells` and `text`; longer text stays as it is.
+#[must_use]
+pub fn pad_start(text: &str, cells: usize) -> String {
+    format!("{}{text}", " ".repeat(cells.saturating_sub(width(text))))
+}
+
+/// `text` when it fits into `cells`, else its beginning and `…`.
+#[must_use]
+pub fn truncate_to_width(text: &str, cells: usize) -> String {
+    if width(text) <= cells {
+        return text.to_owned();
+    }
+    let (head, _) = split_at_width(text, cells.saturating_sub(1));
+    if cells == 0 { String::new() } else { format!("{head}…") }
+}
+
+/// The longest beginning that fits into `cells`, and the rest.
+fn split_at_width(text: &str, cells: usize) -> (&str, &str) {
+    let mut end = 0;
+    for (at, c) in text.char_indices() {
+        // Whole strings are measured because a mark can change the width of the sign before it.
+        if width(&text[..at + c.len_utf8()]) > cells {
+            break;
+        }
+        end = at + c.len_utf8();
+    }
+    text.split_at(end)
+}
+
+/// `text` in lines of at most `cells`: broken at spaces, and inside a word only when the word alone is too long.
+///
+/// The first line starts with `first`, the others with `rest`; both belong to the width.
+#[must_use]
+pub fn wrap(text: &str, cells: usize, first: &str, rest: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let mut word = word;
+        let room = |lines: &Vec<String>| {
+            let indent = if lines.is_empty() { first } else { rest };
+            // Two cells hold any character.
+            cells.saturating_sub(width(indent)).max(2)
+        };
+        if !line.is_empty() {
+            let joined = format!("{line} {word}");
+            if width(&joined) <= room(&lines) {
+                line = joined;
+                continue;
+            }
+            lines.push(std::mem::take(&mut line));
+        }
+        while width(word) > room(&lines) {
+            let (head, tail) = split_at_width(word, room(&lines));
+            if head.is_empty() {
+                break;
+            }
+            lines.push(head.to_owned());
+            word = tail;
+        }
+        line = word.to_owned();
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    let indents = std::iter::once(first).chain(std::iter::repeat(rest));
+    lines.iter().zip(indents).map(|(line, indent)| format!("{indent}{line}").trim_end().to_owned()).collect()
+}
+
+/// Cells of one table row side by side: each is wrapped in its column, and columns are two cells apart.
+#[must_use]
+pub(super) fn side_by_side(cells: &[(&str, usize)], indent: &str) -> Vec<String> {
+    let columns: Vec<Vec<String>> = cells.iter().map(|(text, column)| wrap(text, *column, "", "")).collect();
+    let height = columns.iter().map(Vec::len).max().unwrap_or(0);
+    (0..height)
+        .map(|row| {
+            let mut line = indent.to_owned();
+            for (index, ((_, column), lines)) in cells.iter().zip(&columns).enumerate() {
+                if index > 0 {
+                    line.push_str("  ");
+                }
+                line.push_str(&pad_end(lines.get(row).map_or("", String::as_str), *column));
+            }
+            line.trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// A number with separators between thousands: `12,400`.
+#[must_use]
+pub fn thousands(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut out = String::from(if number < 0 { "-" } else { "" });
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

@@ -1,0 +1,16 @@
+//! Labels and short phrases of the reports, by key, from `report_words.j2`.
+
+use minijinja::value::Value;
+use minijinja::context;
+
+use super::Texts;
+
+/// The phrase of that key without values.
+pub(super) fn word(texts: &Texts, key: &str) -> String {
+    phrase(texts, key, context! {})
+}
+
+/// The phrase of that key with values.
+pub(super) fn phrase(texts: &Texts, key: &str, values: Value) -> String {
+    texts.render("report_words.j2", context! { key, ..values }).trim().to_owned()
+}

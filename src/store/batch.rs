@@ -1,0 +1,168 @@
+//! Rows as Arrow record batches, columns in the order of the tables of `migrations/`.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, FixedOffset, SecondsFormat};
+use duckdb::arrow::array::{ArrayRef, BooleanBuilder, Int64Builder, StringBuilder};
+use duckdb::arrow::datatypes::{DataType, Field, Schema};
+use duckdb::arrow::error::ArrowError;
+use duckdb::arrow::record_batch::RecordBatch;
+
+use crate::model::{Issue, SpanLink, SpanRow};
+
+/// Korean time: +09:00, without daylight saving since 1988.
+const KOREAN_OFFSET_SECONDS: i32 = 9 * 3600;
+
+/// ISO 8601 with milliseconds and +09:00, as the column `start_time` has it.
+#[must_use]
+pub(crate) fn korean_time(start_ns: i64) -> String {
+    let offset = FixedOffset::east_opt(KOREAN_OFFSET_SECONDS).expect("nine hours are a valid offset");
+    DateTime::from_timestamp_nanos(start_ns).with_timezone(&offset).to_rfc3339_opts(SecondsFormat::Millis, false)
+}
+
+/// Builds a batch column by column; the field names are not read by the appender, only their order.
+struct Columns {
+    fields: Vec<Field>,
+    arrays: Vec<ArrayRef>,
+}
+
+impl Columns {
+    const fn new() -> Self {
+        Self { fields: Vec::new(), arrays: Vec::new() }
+    }
+
+    fn push(&mut self, name: &str, data_type: DataType, array: ArrayRef) {
+        self.fields.push(Field::new(name, data_type, true));
+        self.arrays.push(array);
+    }
+
+    fn text<'a>(&mut self, name: &str, values: impl Iterator<Item = Option<&'a str>>) {
+        let mut builder = StringBuilder::new();
+        values.for_each(|value| builder.append_option(value));
+        self.push(name, DataType::Utf8, Arc::new(builder.finish()));
+    }
+
+    fn integer(&mut self, name: &str, values: impl Iterator<Item = i64>) {
+        let mut builder = Int64Builder::new();
+        values.for_each(|value| builder.append_value(value));
+        self.push(name, DataType::Int64, Arc::new(builder.finish()));
+    }
+
+    fn finish(self) -> Result<RecordBatch, ArrowError> {
+        RecordBatch::try_new(Arc::new(Schema::new(self.fields)), self.arrays)
+    }
+}
+
+/// Rows of `spans`. The recorded parent stands in for the kept one until the file is settled.
+///
+/// `shapes` has [`args_shape`] of each row.
+pub(super) fn spans(
+    rows: &[SpanRow],
+    shapes: &[Option<String>],
+    source_id: i64,
+    batch_id: i64,
+) -> Result<RecordBatch, ArrowError> {
+    let start_times: Vec<String> = rows.iter().map(|row| korean_time(row.start_ns)).collect();
+    let mut columns = Columns::new();
+    columns.text("trace_id", rows.iter().map(|row| Some(row.trace_id.as_str())));
+    columns.text("span_id", rows.iter().map(|row| Some(row.span_id.as_str())));
+    columns.text("parent_span_id", rows.iter().map(|row| row.parent_span_id.as_deref()));
+    columns.text("start_time", start_times.iter().map(|time| Some(time.as_str())));
+    columns.text("operation", rows.iter().map(|row| Some(row.operation.as_str())));
+    columns.text("agent_name", rows.iter().map(|row| row.agent_name.as_deref()));
+    columns.text("tool_name", rows.iter().map(|row| row.tool_name.as_deref()));
+    columns.text("tool_args", rows.iter().map(|row| row.tool_args.as_deref()));
+    columns.text("status", rows.iter().map(|row| Some(row.status.as_str())));
+    columns.integer("duration_ms", rows.iter().map(SpanRow::duration_ms));
+    columns.integer("start_ns", rows.iter().map(|row| row.start_ns));
+    columns.integer("end_ns", rows.iter().map(|row| row.end_ns));
+    columns.integer("duration_ns", rows.iter().map(|row| row.end_ns - row.start_ns));
+    columns.text("args_key", rows.iter().map(|row| row.args_key.as_deref()));
+    columns.text("args_shape", shapes.iter().map(Option::as_deref));
+    columns.text("tool_args_raw", rows.iter().map(|_| None));
+    columns.text("recorded_parent_span_id", rows.iter().map(|row| row.parent_span_id.as_deref()));
+    let mut parent_lost = BooleanBuilder::with_capacity(rows.len());
+    rows.iter().for_each(|_| parent_lost.append_value(false));
+    columns.push("parent_lost", DataType::Boolean, Arc::new(parent_lost.finish()));
+    columns.text("call_id", rows.iter().map(|row| row.call_id.as_deref()));
+    columns.text("tool_result", rows.iter().map(|row| row.tool_result.as_deref()));
+    columns.text("error_type", rows.iter().map(|row| row.error_type.as_deref()));
+    columns.text("status_message", rows.iter().map(|row| row.status_message.as_deref()));
+    columns.text("service_name", rows.iter().map(|row| row.service_name.as_deref()));
+    columns.text("scope_name", rows.iter().map(|row| row.scope_name.as_deref()));
+    columns.text("convention", rows.iter().map(|row| Some(row.convention.as_str())));
+    columns.integer("source_id", rows.iter().map(|_| source_id));
+    columns.integer("line", rows.iter().map(|row| line(row.line)));
+    columns.integer("batch_id", rows.iter().map(|_| batch_id));
+    columns.finish()
+}
+
+/// Keys and types of a call's arguments in one text, equal for calls of one shape; none when there are
+/// no readable arguments. Arguments that are no object have no keys, as `{}`.
+pub(super) fn args_shape(row: &SpanRow) -> Option<String> {
+    row.args_key.as_ref()?;
+    let mut shape = String::from("{");
+    for arg in &row.args {
+        if shape.len() > 1 {
+            shape.push(',');
+        }
+        shape.push_str(&serde_json::Value::from(arg.key.as_str()).to_string());
+        shape.push(':');
+        shape.push_str(arg.json_type.as_str());
+        if arg.written_type != arg.json_type {
+            shape.push_str(" as ");
+            shape.push_str(arg.written_type.as_str());
+        }
+    }
+    shape.push('}');
+    Some(shape)
+}
+
+/// Rows of `arg_shapes`: every key of each shape.
+pub(super) fn arg_shapes(shapes: &[(String, &SpanRow)], source_id: i64) -> Result<RecordBatch, ArrowError> {
+    let args = || shapes.iter().flat_map(|(shape, row)| row.args.iter().map(move |arg| (shape, arg)));
+    let mut columns = Columns::new();
+    columns.text("args_shape", args().map(|(shape, _)| Some(shape.as_str())));
+    columns.text("key", args().map(|(_, arg)| Some(arg.key.as_str())));
+    columns.text("json_type", args().map(|(_, arg)| Some(arg.json_type.as_str())));
+    columns.text("written_type", args().map(|(_, arg)| Some(arg.written_type.as_str())));
+    columns.integer("source_id", args().map(|_| source_id));
+    columns.finish()
+}
+
+/// Rows of `span_links`.
+pub(super) fn span_links(links: &[SpanLink], source_id: i64) -> Result<RecordBatch, ArrowError> {
+    let mut columns = Columns::new();
+    columns.text("trace_id", links.iter().map(|link| Some(link.trace_id.as_str())));
+    columns.text("span_id", links.iter().map(|link| Some(link.span_id.as_str())));
+    columns.text("parent_span_id", links.iter().map(|link| link.parent_span_id.as_deref()));
+    columns.integer("source_id", links.iter().map(|_| source_id));
+    columns.finish()
+}
+
+/// Rows of `ingest_issues`, each with its reason in the words for people.
+pub(super) fn issues(
+    issues: &[(Issue, String)],
+    source: &str,
+    source_id: i64,
+    batch_id: i64,
+) -> Result<RecordBatch, ArrowError> {
+    let mut columns = Columns::new();
+    columns.integer("batch_id", issues.iter().map(|_| batch_id));
+    columns.integer("source_id", issues.iter().map(|_| source_id));
+    columns.text("source", issues.iter().map(|_| Some(source)));
+    columns.text("severity", issues.iter().map(|(issue, _)| Some(issue.code.severity().as_str())));
+    columns.integer("line", issues.iter().map(|(issue, _)| line(issue.line)));
+    columns.integer("byte_offset", issues.iter().map(|(issue, _)| line(issue.byte_offset)));
+    columns.text("trace_id", issues.iter().map(|(issue, _)| issue.trace_id.as_deref()));
+    columns.text("span_id", issues.iter().map(|(issue, _)| issue.span_id.as_deref()));
+    columns.text("code", issues.iter().map(|(issue, _)| Some(issue.code.as_str())));
+    columns.text("reason", issues.iter().map(|(_, reason)| Some(reason.as_str())));
+    columns.text("raw", issues.iter().map(|(issue, _)| Some(issue.raw.as_str())));
+    columns.finish()
+}
+
+/// A line number or an offset as the store holds it; a file of 2^63 bytes cannot be.
+fn line(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

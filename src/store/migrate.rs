@@ -1,0 +1,51 @@
+//! Brings the tables of a store up to date: one transaction per migration, forward only.
+//!
+//! The statements of the history table are the only SQL that stands in Rust.
+
+use duckdb::{Connection, OptionalExt, params};
+
+use super::StoreError;
+use crate::digest::sha256_hex;
+
+/// Every migration in order; its number is the four digits its name begins with.
+const MIGRATIONS: &[(&str, &str)] =
+    &[("0001_create_store.sql", include_str!("../../migrations/0001_create_store.sql"))];
+
+const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
+    version BIGINT NOT NULL, name VARCHAR NOT NULL, sha256 VARCHAR NOT NULL)";
+
+/// Applies what is missing; refuses a store that is newer or whose history differs.
+pub(super) fn run(connection: &mut Connection) -> Result<(), StoreError> {
+    connection.execute_batch(CREATE_HISTORY).map_err(StoreError::statement("schema_migrations"))?;
+    let found: i64 = connection
+        .query_row("SELECT COALESCE(MAX(version), 0) FROM schema_migrations", [], |row| row.get(0))
+        .map_err(StoreError::statement("schema_migrations"))?;
+    let known = MIGRATIONS.len() as i64;
+    if found > known {
+        return Err(StoreError::Newer { found, known });
+    }
+    for (index, (name, sql)) in MIGRATIONS.iter().enumerate() {
+        apply(connection, index as i64 + 1, name, sql)?;
+    }
+    Ok(())
+}
+
+fn apply(connection: &mut Connection, version: i64, name: &str, sql: &str) -> Result<(), StoreError> {
+    let sha256 = sha256_hex(sql.as_bytes());
+    let applied: Option<String> = connection
+        .query_row("SELECT sha256 FROM schema_migrations WHERE version = ?", params![version], |row| row.get(0))
+        .optional()
+        .map_err(StoreError::statement("schema_migrations"))?;
+    match applied {
+        Some(earlier) if earlier == sha256 => Ok(()),
+        Some(_) => Err(StoreError::MigrationChanged { name: name.to_owned() }),
+        None => {
+            let transaction = connection.transaction().map_err(StoreError::statement(name))?;
+            transaction.execute_batch(sql).map_err(StoreError::statement(name))?;
+            transaction
+                .execute("INSERT INTO schema_migrations VALUES (?, ?, ?)", params![version, name, sha256])
+                .map_err(StoreError::statement(name))?;
+            transaction.commit().map_err(StoreError::statement(name))
+        }
+    }
+}

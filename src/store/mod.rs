@@ -1,0 +1,202 @@
+//! The store: an embedded DuckDB, in memory or in one file.
+//!
+//! Owns opening, migrations, the views, appending and reading rows. The only room that uses
+//! `duckdb`. Decides no verdict and writes no text for people: statements live under `sql/` and
+//! `migrations/`, and what they return is plain data. Start with [`Store::open`].
+
+mod append;
+mod batch;
+mod migrate;
+mod read;
+mod tools;
+mod views;
+
+use std::path::{Path, PathBuf};
+
+use duckdb::{Config, Connection};
+
+pub(crate) use batch::korean_time;
+pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
+pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, ToolSetRow, UnjudgedRow};
+pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
+
+/// Why a store could not be used. `Display` is for logs; people read a template of `render`.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process has the file open for writing.
+    #[error("store {path} is held by another process ({holder})")]
+    Locked {
+        /// The store.
+        path: PathBuf,
+        /// What DuckDB says of the holder (program and process id), empty when it says nothing.
+        holder: String,
+    },
+    /// The file is not there.
+    #[error("store {path} does not exist")]
+    Missing {
+        /// The store.
+        path: PathBuf,
+    },
+    /// The file is no DuckDB file, or may not be read or written.
+    #[error("cannot open store {path}: {message}")]
+    NotOpenable {
+        /// The store.
+        path: PathBuf,
+        /// What DuckDB says.
+        message: String,
+    },
+    /// The file was written by a newer taco-trace.
+    #[error("store is at version {found}, this program knows {known}")]
+    Newer {
+        /// Version of the store.
+        found: i64,
+        /// Newest version this program knows.
+        known: i64,
+    },
+    /// A migration that was applied differs from the one in this program.
+    #[error("migration {name} was applied and has been changed since")]
+    MigrationChanged {
+        /// The migration's file name.
+        name: String,
+    },
+    /// A statement failed.
+    #[error("{what}: {source}")]
+    Statement {
+        /// The file or step that failed.
+        what: String,
+        /// DuckDB's error.
+        #[source]
+        source: duckdb::Error,
+    },
+    /// There is no room left on the disk.
+    #[error("no space left on the disk: {message}")]
+    DiskFull {
+        /// What DuckDB says.
+        message: String,
+    },
+}
+
+impl StoreError {
+    /// Wraps DuckDB's error with what was being done; a full disk becomes its own kind.
+    fn statement(what: impl Into<String>) -> impl FnOnce(duckdb::Error) -> Self {
+        let what = what.into();
+        move |source| {
+            let message = source.to_string();
+            if message.contains("No space left on device") { Self::DiskFull { message } } else { Self::Statement { what, source } }
+        }
+    }
+}
+
+/// An open store with current tables and views.
+pub struct Store {
+    connection: Connection,
+}
+
+impl Store {
+    /// Opens the file, creating it when it is not there, and brings tables and views up to date.
+    ///
+    /// # Errors
+    /// `Locked`, `NotOpenable`, `Newer`, `MigrationChanged`, `Statement`, `DiskFull`.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let configured = config().map_err(StoreError::statement("configuration"))?;
+        let connection = Connection::open_with_flags(path, configured).map_err(|error| open_error(path, &error))?;
+        Self::prepared(connection)
+    }
+
+    /// Opens a file that must be there already.
+    ///
+    /// # Errors
+    /// `Missing`, and those of [`Store::open`].
+    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
+        if path.exists() { Self::open(path) } else { Err(StoreError::Missing { path: path.to_owned() }) }
+    }
+
+    /// A store that lives as long as the process.
+    ///
+    /// # Errors
+    /// `Statement` when DuckDB cannot start.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let configured = config().map_err(StoreError::statement("configuration"))?;
+        let connection =
+            Connection::open_in_memory_with_flags(configured).map_err(StoreError::statement("opening in memory"))?;
+        Self::prepared(connection)
+    }
+
+    fn prepared(mut connection: Connection) -> Result<Self, StoreError> {
+        // Rows are read back in a stated order only, so DuckDB need not keep the order of insertion.
+        connection
+            .execute_batch("SET preserve_insertion_order = false")
+            .map_err(StoreError::statement("configuration"))?;
+        migrate::run(&mut connection)?;
+        views::create(&connection)?;
+        Ok(Self { connection })
+    }
+
+    /// Names of the columns of a table or view, in order. For tests and documentation.
+    ///
+    /// # Errors
+    /// `Statement` when there is no such relation.
+    pub fn columns(&self, relation: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let sql = format!("SELECT column_name, column_type FROM (DESCRIBE {relation})");
+        self.rows(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    /// Runs a query and returns each row as text cells; None for NULL. For tests and `explain`.
+    ///
+    /// # Errors
+    /// `Statement` when DuckDB refuses the query.
+    pub fn query_text(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, StoreError> {
+        let wrapped = format!("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({sql})");
+        let mut statement = self.connection.prepare(&wrapped).map_err(StoreError::statement(sql))?;
+        let mut rows = statement.query([]).map_err(StoreError::statement(sql))?;
+        let mut cells = Vec::new();
+        while let Some(row) = rows.next().map_err(StoreError::statement(sql))? {
+            let width = row.as_ref().column_count();
+            let line = (0..width).map(|index| row.get(index)).collect::<Result<Vec<Option<String>>, _>>();
+            cells.push(line.map_err(StoreError::statement(sql))?);
+        }
+        Ok(cells)
+    }
+
+    /// Runs statements as they are. For tests that fill tables by hand.
+    ///
+    /// # Errors
+    /// `Statement` when DuckDB refuses them.
+    pub fn execute(&self, sql: &str) -> Result<(), StoreError> {
+        self.connection.execute_batch(sql).map_err(StoreError::statement(sql))
+    }
+
+    fn rows<T, P: duckdb::Params>(
+        &self,
+        sql: &str,
+        parameters: P,
+        read: impl FnMut(&duckdb::Row<'_>) -> duckdb::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.connection.prepare(sql).map_err(StoreError::statement(sql))?;
+        let mapped = statement.query_map(parameters, read).map_err(StoreError::statement(sql))?;
+        mapped.collect::<Result<Vec<T>, _>>().map_err(StoreError::statement(sql))
+    }
+}
+
+/// Offline first: DuckDB never looks for an extension by itself.
+fn config() -> duckdb::Result<Config> {
+    Config::default().enable_autoload_extension(false)?.with("autoinstall_known_extensions", "false")
+}
+
+fn open_error(path: &Path, error: &duckdb::Error) -> StoreError {
+    let message = error.to_string();
+    if message.contains("Could not set lock") || message.contains("Conflicting lock") {
+        let holder = message
+            .split("held in ")
+            .nth(1)
+            .and_then(|rest| rest.split(". ").next())
+            .unwrap_or_default()
+            .trim_end_matches('.')
+            .to_owned();
+        StoreError::Locked { path: path.to_owned(), holder }
+    } else if message.contains("No space left on device") {
+        StoreError::DiskFull { message }
+    } else {
+        StoreError::NotOpenable { path: path.to_owned(), message }
+    }
+}

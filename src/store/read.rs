@@ -1,0 +1,431 @@
+//! What the views say, as plain rows: one statement file under `sql/queries/` each.
+
+use duckdb::{Row, params};
+
+use super::{Store, StoreError};
+use crate::model::{Status, ToolDefinition};
+
+/// Which runs are judged, and with which tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Only traces whose id begins so (lower-case hex).
+    pub trace_prefix: Option<String>,
+    /// Only runs that start at or after this time, nanoseconds since 1970 UTC.
+    pub since_ns: Option<i64>,
+    /// Only runs that start before this time, nanoseconds since 1970 UTC.
+    pub before_ns: Option<i64>,
+    /// Only runs that call this tool.
+    pub tool_name: Option<String>,
+    /// Judge every run with this tool set instead of its own.
+    pub tool_set: Option<String>,
+}
+
+impl Scope {
+    fn limits_traces(&self) -> bool {
+        self.trace_prefix.is_some() || self.since_ns.is_some() || self.before_ns.is_some() || self.tool_name.is_some()
+    }
+}
+
+/// A run that can be judged, and what it let the rules check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// The run.
+    pub trace_id: String,
+    /// Start of its earliest kept span, nanoseconds since 1970 UTC.
+    pub start_ns: i64,
+    /// Agent of the final answer span.
+    pub agent_name: Option<String>,
+    /// Status of the final answer span.
+    pub final_status: Status,
+    /// The final answer span.
+    pub final_span_id: String,
+    /// Number of tool calls.
+    pub tool_calls: i64,
+    /// Number of tool calls with status error.
+    pub error_calls: i64,
+    /// Tool set it is judged with.
+    pub tool_set: Option<String>,
+    /// Calls whose arguments were recorded.
+    pub with_arguments: i64,
+    /// Calls whose arguments are JSON.
+    pub with_readable_arguments: i64,
+    /// Calls whose tool is defined.
+    pub with_known_tool: i64,
+    /// Calls whose tool has a time limit.
+    pub with_timeout: i64,
+    /// Calls whose tool has a retry limit.
+    pub with_max_retries: i64,
+    /// Calls whose arguments were held against a schema.
+    pub with_checked_arguments: i64,
+}
+
+/// A row of the rule set beside the cells it rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindingRow {
+    /// The run.
+    pub trace_id: String,
+    /// Name of the rule.
+    pub rule: String,
+    /// Names the finding within its run and rule.
+    pub finding: String,
+    /// The tool called.
+    pub tool_name: String,
+    /// A call it rests on.
+    pub span_id: String,
+    /// Arguments of that call as recorded.
+    pub tool_args: Option<String>,
+    /// Status of that call.
+    pub status: Status,
+    /// Duration of that call in whole milliseconds.
+    pub duration_ms: i64,
+    /// args_mismatch: the key.
+    pub arg_key: Option<String>,
+    /// args_mismatch: type of the value as written; none when the key is absent.
+    pub arg_type: Option<String>,
+    /// Canonical arguments of that call.
+    pub args_key: Option<String>,
+    /// args_mismatch: the declared types, joined with `|`.
+    pub declared_type: Option<String>,
+    /// timeout_exceeded: duration_ms; retry_over_limit: run length.
+    pub measured: Option<i64>,
+    /// timeout_exceeded: timeout_ms; retry_over_limit: max_retries.
+    pub allowed: Option<i64>,
+    /// JSON Schema of the tool.
+    pub json_schema: Option<String>,
+    /// Time limit of the tool in milliseconds.
+    pub timeout_ms: Option<i64>,
+}
+
+/// A fact that is no verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteRow {
+    /// The run.
+    pub trace_id: String,
+    /// Name of the note.
+    pub note: String,
+    /// The tool, when it is about one.
+    pub tool_name: Option<String>,
+    /// The span, when it is about one.
+    pub span_id: Option<String>,
+    /// What was measured or counted.
+    pub measured: Option<i64>,
+    /// What it was held against.
+    pub allowed: Option<i64>,
+    /// Text to compare.
+    pub detail: Option<String>,
+}
+
+/// A tool call of a run whose summary tells of single calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallRow {
+    /// The run.
+    pub trace_id: String,
+    /// The call.
+    pub span_id: String,
+    /// The tool called.
+    pub tool_name: String,
+    /// Status of the call.
+    pub status: Status,
+    /// Duration in whole milliseconds.
+    pub duration_ms: i64,
+    /// Canonical arguments.
+    pub args_key: Option<String>,
+}
+
+/// A run that cannot be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnjudgedRow {
+    /// The run.
+    pub trace_id: String,
+    /// Start of its earliest kept span, nanoseconds since 1970 UTC.
+    pub start_ns: i64,
+    /// Number of tool calls.
+    pub tool_calls: i64,
+    /// `no_invoke_agent` or `no_root_invoke_agent`.
+    pub reason: String,
+}
+
+/// A tool set and how many traces in scope are judged with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolSetRow {
+    /// sha256 of its content; none for traces without one.
+    pub tool_set: Option<String>,
+    /// Where it came from.
+    pub source: Option<String>,
+    /// Number of definitions.
+    pub tools: Option<i64>,
+    /// Number of traces.
+    pub traces: i64,
+}
+
+/// A row of `spans` with where it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpanRecord {
+    /// The run.
+    pub trace_id: String,
+    /// The span.
+    pub span_id: String,
+    /// Nearest kept ancestor.
+    pub parent_span_id: Option<String>,
+    /// Start, ISO 8601 with +09:00.
+    pub start_time: String,
+    /// `invoke_agent` or `execute_tool`.
+    pub operation: String,
+    /// Agent, of invoke_agent.
+    pub agent_name: Option<String>,
+    /// Tool, of execute_tool.
+    pub tool_name: Option<String>,
+    /// Arguments as recorded.
+    pub tool_args: Option<String>,
+    /// Status.
+    pub status: Status,
+    /// Duration in whole milliseconds.
+    pub duration_ms: i64,
+    /// Start, nanoseconds since 1970 UTC.
+    pub start_ns: i64,
+    /// End, nanoseconds since 1970 UTC.
+    pub end_ns: i64,
+    /// Whether it names a parent that is not in the store.
+    pub parent_lost: bool,
+    /// The convention that recognised it.
+    pub convention: String,
+    /// File it came from.
+    pub path: Option<String>,
+    /// Line in that file.
+    pub line: i64,
+}
+
+
+impl Store {
+    /// Limits the views to `scope` until [`Store::end_judgement`], inside a transaction, so that a kill
+    /// leaves no limit behind; and runs the rules once.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn begin_judgement(&self, scope: &Scope) -> Result<(), StoreError> {
+        let step = || StoreError::statement("queries/scope.sql");
+        self.connection.execute_batch("BEGIN").map_err(step())?;
+        let begun = self.limit(scope);
+        if begun.is_err() {
+            self.connection.execute_batch("ROLLBACK").ok();
+        }
+        begun
+    }
+
+    fn limit(&self, scope: &Scope) -> Result<(), StoreError> {
+        let step = || StoreError::statement("queries/scope.sql");
+        self.connection
+            .execute(
+                "UPDATE judge_settings SET scoped = ?, tool_set_override = ?",
+                params![scope.limits_traces(), scope.tool_set],
+            )
+            .map_err(step())?;
+        if scope.limits_traces() {
+            // One beyond every id with that prefix: `g` follows the last hex digit.
+            let beyond = scope.trace_prefix.as_ref().map(|prefix| format!("{prefix}g"));
+            self.connection
+                .execute(
+                    include_str!("../../sql/queries/scope.sql"),
+                    params![scope.trace_prefix, beyond, scope.since_ns, scope.before_ns, scope.tool_name],
+                )
+                .map_err(step())?;
+        }
+        self.connection
+            .execute_batch(include_str!("../../sql/queries/find.sql"))
+            .map_err(StoreError::statement("queries/find.sql"))
+    }
+
+    /// Lifts the limit again. Leaves the store as it was.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn end_judgement(&self) -> Result<(), StoreError> {
+        self.connection.execute_batch("ROLLBACK").map_err(StoreError::statement("ending a judgement"))
+    }
+
+    /// Records that a rule set judged.
+    ///
+    /// # Errors
+    /// `Statement`, `DiskFull`.
+    pub fn record_judgement(
+        &self,
+        judged_at: &str,
+        tool_set: Option<&str>,
+        runs: u64,
+        with_findings: u64,
+        unjudged: u64,
+    ) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "INSERT INTO judgements VALUES (?, ?, ?, ?, ?, ?, ?)",
+                params![
+                    judged_at,
+                    super::RULE_SET,
+                    super::rule_set_sha256(),
+                    tool_set,
+                    runs,
+                    with_findings,
+                    unjudged
+                ],
+            )
+            .map(|_| ())
+            .map_err(StoreError::statement("judgements"))
+    }
+
+    /// The runs in scope that can be judged, by start, then trace id.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        self.rows(include_str!("../../sql/queries/runs.sql"), [], |row| {
+            Ok(RunRow {
+                trace_id: row.get(0)?,
+                start_ns: row.get(1)?,
+                agent_name: row.get(2)?,
+                final_status: status(row, 3)?,
+                final_span_id: row.get(4)?,
+                tool_calls: row.get(5)?,
+                error_calls: row.get(6)?,
+                tool_set: row.get(7)?,
+                with_arguments: row.get(8)?,
+                with_readable_arguments: row.get(9)?,
+                with_known_tool: row.get(10)?,
+                with_timeout: row.get(11)?,
+                with_max_retries: row.get(12)?,
+                with_checked_arguments: row.get(13)?,
+            })
+        })
+    }
+
+    /// What the rules found, in order of run, priority and place.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn findings(&self) -> Result<Vec<FindingRow>, StoreError> {
+        self.rows(include_str!("../../sql/queries/findings.sql"), [], |row| {
+            Ok(FindingRow {
+                trace_id: row.get(0)?,
+                rule: row.get(1)?,
+                finding: row.get(2)?,
+                tool_name: row.get(3)?,
+                span_id: row.get(4)?,
+                tool_args: row.get(5)?,
+                status: status(row, 6)?,
+                duration_ms: row.get(7)?,
+                arg_key: row.get(8)?,
+                arg_type: row.get(9)?,
+                args_key: row.get(10)?,
+                declared_type: row.get(11)?,
+                measured: row.get(12)?,
+                allowed: row.get(13)?,
+                json_schema: row.get(14)?,
+                timeout_ms: row.get(15)?,
+            })
+        })
+    }
+
+    /// Notes, in order of run and of telling.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn notes(&self) -> Result<Vec<NoteRow>, StoreError> {
+        self.rows(include_str!("../../sql/queries/notes.sql"), [], |row| {
+            Ok(NoteRow {
+                trace_id: row.get(0)?,
+                note: row.get(1)?,
+                tool_name: row.get(2)?,
+                span_id: row.get(3)?,
+                measured: row.get(4)?,
+                allowed: row.get(5)?,
+                detail: row.get(6)?,
+            })
+        })
+    }
+
+    /// Calls of the runs that have a finding or an error call, in order of run and call.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn calls(&self) -> Result<Vec<CallRow>, StoreError> {
+        self.rows(include_str!("../../sql/queries/calls.sql"), [], |row| {
+            Ok(CallRow {
+                trace_id: row.get(0)?,
+                span_id: row.get(1)?,
+                tool_name: row.get(2)?,
+                status: status(row, 3)?,
+                duration_ms: row.get(4)?,
+                args_key: row.get(5)?,
+            })
+        })
+    }
+
+    /// The runs in scope that cannot be judged, by start, then trace id.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn unjudged(&self) -> Result<Vec<UnjudgedRow>, StoreError> {
+        self.rows(include_str!("../../sql/queries/unjudged.sql"), [], |row| {
+            Ok(UnjudgedRow { trace_id: row.get(0)?, start_ns: row.get(1)?, tool_calls: row.get(2)?, reason: row.get(3)? })
+        })
+    }
+
+    /// The tool sets that the traces in scope are judged with.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn tool_sets_in_scope(&self) -> Result<Vec<ToolSetRow>, StoreError> {
+        self.rows(include_str!("../../sql/queries/tool_sets.sql"), [], |row| {
+            Ok(ToolSetRow { tool_set: row.get(0)?, source: row.get(1)?, tools: row.get(2)?, traces: row.get(3)? })
+        })
+    }
+
+    /// Definitions of a tool set, in order; their `params` stay in the store.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn tools(&self, tool_set: &str) -> Result<Vec<ToolDefinition>, StoreError> {
+        self.rows(include_str!("../../sql/queries/tools.sql"), params![tool_set], |row| {
+            Ok(ToolDefinition {
+                tool_name: row.get(0)?,
+                description: row.get(1)?,
+                json_schema: row.get(2)?,
+                timeout_ms: row.get(3)?,
+                max_retries: row.get(4)?,
+                schema_readable: row.get(5)?,
+                params: Vec::new(),
+            })
+        })
+    }
+
+    /// All kept spans of one trace, in order of start.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn spans_of(&self, trace_id: &str) -> Result<Vec<SpanRecord>, StoreError> {
+        self.rows(include_str!("../../sql/queries/spans.sql"), params![trace_id], |row| {
+            Ok(SpanRecord {
+                trace_id: row.get(0)?,
+                span_id: row.get(1)?,
+                parent_span_id: row.get(2)?,
+                start_time: row.get(3)?,
+                operation: row.get(4)?,
+                agent_name: row.get(5)?,
+                tool_name: row.get(6)?,
+                tool_args: row.get(7)?,
+                status: status(row, 8)?,
+                duration_ms: row.get(9)?,
+                start_ns: row.get(10)?,
+                end_ns: row.get(11)?,
+                parent_lost: row.get(12)?,
+                convention: row.get(13)?,
+                path: row.get(14)?,
+                line: row.get(15)?,
+            })
+        })
+    }
+}
+
+fn status(row: &Row<'_>, index: usize) -> duckdb::Result<Status> {
+    let text: String = row.get(index)?;
+    Status::from_column(&text).ok_or_else(|| duckdb::Error::InvalidColumnName(text))
+}

@@ -1,0 +1,104 @@
+//! Tool sets: written once per content.
+
+use duckdb::{OptionalExt, params};
+
+use super::{Store, StoreError};
+use crate::model::{JsonType, ToolDefinition, ToolSet};
+
+impl Store {
+    /// Stores the set unless it is there already, and puts it in force for what is read from now on.
+    /// Returns whether it was new.
+    ///
+    /// # Errors
+    /// `Statement`, `DiskFull`; nothing of the set is in the store then.
+    pub fn load_tools(&self, set: &ToolSet, loaded_at: &str) -> Result<bool, StoreError> {
+        let new = self.store_tools(set, loaded_at)?;
+        self.connection
+            .execute("UPDATE judge_settings SET tool_set_default = ?", params![set.sha256])
+            .map_err(StoreError::statement("judge_settings"))?;
+        Ok(new)
+    }
+
+    /// Stores the set unless it is there already, without putting it in force.
+    ///
+    /// # Errors
+    /// As [`Store::load_tools`].
+    pub fn store_tools(&self, set: &ToolSet, loaded_at: &str) -> Result<bool, StoreError> {
+        let step = || StoreError::statement("tool_sets");
+        let transaction = self.connection.unchecked_transaction().map_err(step())?;
+        let new = self.insert_set(set, loaded_at)?;
+        transaction.commit().map_err(step())?;
+        Ok(new)
+    }
+
+    /// The same inside a transaction that is open already.
+    pub(super) fn insert_set(&self, set: &ToolSet, loaded_at: &str) -> Result<bool, StoreError> {
+        let step = || StoreError::statement("tool_sets");
+        let known: Option<String> = self
+            .connection
+            .query_row("SELECT tool_set FROM tool_sets WHERE tool_set = ?", params![set.sha256], |row| row.get(0))
+            .optional()
+            .map_err(step())?;
+        if known.is_some() {
+            return Ok(false);
+        }
+        let tools = set.tools.len() as i64;
+        self.connection
+            .execute("INSERT INTO tool_sets VALUES (?, ?, ?, ?)", params![set.sha256, set.source, tools, loaded_at])
+            .map_err(step())?;
+        for (position, tool) in set.tools.iter().enumerate() {
+            insert_tool(&self.connection, &set.sha256, position as i64, tool)
+                .map_err(StoreError::statement("tool_definitions"))?;
+        }
+        Ok(true)
+    }
+}
+
+fn insert_tool(connection: &duckdb::Connection, set: &str, position: i64, tool: &ToolDefinition) -> duckdb::Result<()> {
+    connection.execute(
+        "INSERT INTO tool_definitions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            tool.tool_name,
+            tool.description,
+            tool.json_schema,
+            tool.timeout_ms,
+            tool.max_retries,
+            tool.schema_readable,
+            set,
+            position,
+        ],
+    )?;
+    for param in &tool.params {
+        let declared_type = (!param.types.is_empty()).then(|| param.declared_type());
+        connection.execute(
+            "INSERT INTO tool_params VALUES (?, ?, ?, ?, ?, ?, ?)",
+            params![
+                set,
+                tool.tool_name,
+                param.key,
+                param.required_position.is_some(),
+                param.position,
+                param.required_position,
+                declared_type,
+            ],
+        )?;
+        for json_type in accepted_types(&param.types) {
+            connection.execute(
+                "INSERT INTO tool_param_types VALUES (?, ?, ?, ?)",
+                params![set, tool.tool_name, param.key, json_type.as_str()],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// `number` takes integers too (JSON Schema), so it stands for both.
+fn accepted_types(declared: &[JsonType]) -> Vec<JsonType> {
+    let mut accepted = declared.to_vec();
+    if declared.contains(&JsonType::Number) {
+        accepted.push(JsonType::Integer);
+    }
+    accepted.sort_unstable();
+    accepted.dedup();
+    accepted
+}

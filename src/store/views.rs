@@ -1,0 +1,121 @@
+//! The SQL views: embedded in the order of `sql/_order`, created anew at each open, and prepared.
+
+use duckdb::Connection;
+
+use super::StoreError;
+use crate::digest::sha256_hex;
+
+/// The set of rule versions that judges.
+pub const RULE_SET: &str = "set_diagnosis_v1";
+
+/// One file under `sql/` that creates one view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ViewFile {
+    /// Path under `sql/`: `<kind>/<name>/v<N>.sql`.
+    pub path: &'static str,
+    /// The statements.
+    pub sql: &'static str,
+}
+
+impl ViewFile {
+    /// Folder of the first level: `base`, `rules`, `notes` or `sets`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        self.path.split('/').next().unwrap_or_default()
+    }
+
+    /// Name without kind and version.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.path.split('/').nth(1).unwrap_or_default()
+    }
+
+    /// `v1`, `v2`, …
+    #[must_use]
+    pub fn version(&self) -> &'static str {
+        self.path.split('/').nth(2).and_then(|file| file.strip_suffix(".sql")).unwrap_or_default()
+    }
+
+    /// Name of the view: the kind in the singular, the name, the version.
+    #[must_use]
+    pub fn view(&self) -> String {
+        let kind = match self.kind() {
+            "base" => "base",
+            kind => kind.trim_end_matches('s'),
+        };
+        format!("{kind}_{}_{}", self.name(), self.version())
+    }
+}
+
+macro_rules! view {
+    ($path:literal) => {
+        ViewFile { path: $path, sql: include_str!(concat!("../../sql/", $path)) }
+    };
+}
+
+const VIEW_FILES: &[ViewFile] = &[
+    view!("base/trace/v1.sql"),
+    view!("base/call/v1.sql"),
+    view!("base/call_arg/v1.sql"),
+    view!("base/defined_call/v1.sql"),
+    view!("base/final_answer/v1.sql"),
+    view!("base/stretch/v1.sql"),
+    view!("rules/undefined_tool/v1.sql"),
+    view!("rules/args_mismatch/v1.sql"),
+    view!("rules/timeout_exceeded/v1.sql"),
+    view!("rules/retry_over_limit/v1.sql"),
+    view!("rules/error_hidden/v1.sql"),
+    view!("notes/args_not_recorded/v1.sql"),
+    view!("notes/args_not_json/v1.sql"),
+    view!("notes/args_undefined_tool/v1.sql"),
+    view!("notes/args_unreadable_schema/v1.sql"),
+    view!("notes/over_limit_but_ok/v1.sql"),
+    view!("notes/run_at_limit/v1.sql"),
+    view!("notes/args_written_differently/v1.sql"),
+    view!("notes/final_error_not_hidden/v1.sql"),
+    view!("notes/several_final_answers/v1.sql"),
+    view!("notes/final_answer_parent_missing/v1.sql"),
+    view!("notes/timeout_unknown/v1.sql"),
+    view!("notes/max_retries_unknown/v1.sql"),
+    view!("notes/no_tool_definitions/v1.sql"),
+    view!("notes/span_redelivered/v1.sql"),
+    view!("notes/span_conflict/v1.sql"),
+    view!("notes/spans_skipped/v1.sql"),
+    view!("notes/parent_cycle/v1.sql"),
+    view!("sets/diagnosis/v1.sql"),
+    view!("sets/note/v1.sql"),
+    view!("sets/run/v1.sql"),
+    view!("sets/coverage/v1.sql"),
+    view!("sets/unjudged/v1.sql"),
+];
+
+/// Every view file, in creation order.
+#[must_use]
+pub const fn view_files() -> &'static [ViewFile] {
+    VIEW_FILES
+}
+
+/// sha256 over all view files: what exactly judged, beside the name of the set.
+#[must_use]
+pub fn rule_set_sha256() -> String {
+    let mut text = String::new();
+    for file in VIEW_FILES {
+        text.push_str(file.path);
+        text.push('\n');
+        text.push_str(file.sql);
+    }
+    sha256_hex(text.as_bytes())
+}
+
+/// Creates every view in one transaction. A stored `CREATE OR REPLACE` that is already the same is
+/// done again: it costs milliseconds and heals a store in which a view was dropped by hand.
+pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute_batch("BEGIN").map_err(StoreError::statement("views"))?;
+    for file in VIEW_FILES {
+        if let Err(error) = connection.execute_batch(file.sql) {
+            connection.execute_batch("ROLLBACK").ok();
+            return Err(StoreError::statement(file.path)(error));
+        }
+    }
+    connection.execute_batch("COMMIT").map_err(StoreError::statement("views"))
+}
