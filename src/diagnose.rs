@@ -7,13 +7,11 @@
 use std::collections::BTreeMap;
 
 use crate::ingest::args;
-use crate::model::{
-    Coverage, Diagnosis, Evidence, EvidenceValue, Finding, Rule, Status, ToolDefinition, Verdict,
-};
+use crate::model::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, Rule, Status, ToolDefinition, Verdict};
+use crate::render::Texts;
 use crate::render::draft::{DraftFacts, MissingKey, Provider, draft, find_provider};
 use crate::render::notes::{NoteFacts, NoteKind, note};
 use crate::render::summary::{CallFacts, FindingFacts, RunFacts, TypeError, summary};
-use crate::render::Texts;
 use crate::store::{CallRow, FindingRow, NoteRow, RunRow, Scope, Store, StoreError, ToolSetRow, UnjudgedRow};
 use crate::verdict::judge;
 
@@ -243,7 +241,7 @@ fn text(value: Option<&str>) -> EvidenceValue {
 fn type_error(row: &FindingRow) -> Option<TypeError> {
     Some(TypeError {
         key: row.arg_key.clone()?,
-        received: row.arg_type.clone()?,
+        received: row.problem.clone().filter(|problem| problem != "missing")?,
         declared: row.declared_type.clone().unwrap_or_default(),
         value: value_of(row.args_key.as_deref(), row.arg_key.as_deref()),
     })
@@ -355,7 +353,9 @@ fn description_draft(
     let Some(first) = findings.iter().find(|finding| !finding.missing_keys.is_empty()) else { return (None, None) };
     let Some(tool) = definitions.iter().find(|tool| tool.tool_name == first.tool_name) else { return (None, None) };
     let mut keys: Vec<&String> = Vec::new();
-    for key in findings.iter().filter(|finding| finding.tool_name == tool.tool_name).flat_map(|finding| &finding.missing_keys) {
+    for key in
+        findings.iter().filter(|finding| finding.tool_name == tool.tool_name).flat_map(|finding| &finding.missing_keys)
+    {
         if !keys.contains(&key) {
             keys.push(key);
         }
@@ -366,12 +366,8 @@ fn description_draft(
         .collect();
     let providers: Vec<Provider> =
         keys.iter().filter_map(|key| find_provider(texts, definitions, &tool.tool_name, key)).collect();
-    let facts = DraftFacts {
-        tool_name: tool.tool_name.clone(),
-        description: tool.description.clone(),
-        missing,
-        providers,
-    };
+    let facts =
+        DraftFacts { tool_name: tool.tool_name.clone(), description: tool.description.clone(), missing, providers };
     let described = DescribedTool { tool_name: tool.tool_name.clone(), description: tool.description.clone() };
     (Some(described), Some(draft(texts, &facts)))
 }

@@ -1,8 +1,8 @@
--- Findings of the runs in scope beside the cells they rest on, in order of run,
--- priority and place; keys in the order of required, then of properties.
+-- Findings of the runs in scope beside the cells they rest on, in order of
+-- run, priority and place; keys in the order of required, then of properties.
 SELECT f.trace_id, f.rule, f.finding, f.tool_name, f.span_id,
     s.tool_args, s.status, s.duration_ms,
-    f.arg_key, f.arg_type, s.args_key, p.declared_type,
+    f.arg_key, f.problem, s.args_key, p.declared_type,
     f.measured, f.allowed, d.json_schema, d.timeout_ms
 FROM found f
 JOIN set_run_v1 r ON r.trace_id = f.trace_id
@@ -14,5 +14,6 @@ LEFT JOIN tool_params p
     AND p.tool_name = f.tool_name
     AND p.key = f.arg_key
 ORDER BY r.start_ns, f.trace_id, f.priority, f.start_ns, f.span_id, f.finding,
-    CASE WHEN f.arg_type IS NULL THEN 0 ELSE 1 END,
-    CASE WHEN f.arg_type IS NULL THEN p.required_position ELSE p.position END;
+    CASE WHEN f.problem = 'missing' THEN 0 ELSE 1 END,
+    CASE WHEN f.problem = 'missing' THEN p.required_position
+        ELSE p.position END;

@@ -2,7 +2,7 @@
 -- same whatever order spans and files come in.
 --
 -- A recorded parent that is kept is the parent. From one that is not, dropped
--- and skipped spans are climbed (UNION removes what was seen, so a cycle ends).
+-- and skipped spans are climbed (UNION removes what was seen: a cycle ends).
 CREATE OR REPLACE TEMP TABLE kept AS
 SELECT s.trace_id AS trace_id, s.span_id AS span_id,
     s.recorded_parent_span_id AS recorded_parent_span_id

@@ -120,9 +120,8 @@ fn record(store: &Store, scope: &Scope, outcome: &Outcome) -> Result<(), Failure
 
 /// Agent, verdict and number are filters on what was judged; the others limit what is judged.
 fn select(outcome: Outcome, args: &Args, verdicts: &[Verdict]) -> Outcome {
-    let by_agent = |run: &JudgedRun| {
-        args.agent.is_none() || run.diagnosis.agent_name.as_deref() == args.agent.as_deref()
-    };
+    let by_agent =
+        |run: &JudgedRun| args.agent.is_none() || run.diagnosis.agent_name.as_deref() == args.agent.as_deref();
     let by_verdict = |run: &JudgedRun| verdicts.is_empty() || has_any(run, verdicts);
     let limit = args.limit.unwrap_or(usize::MAX);
     let runs = outcome.runs.into_iter().filter(|run| by_agent(run) && by_verdict(run)).take(limit).collect();

@@ -76,7 +76,7 @@ fn sql(trace_id: &str, finding: &Finding) -> String {
         _ => finding.span_ids.first().map_or("", String::as_str),
     };
     format!(
-        "SELECT span_id, tool_name, arg_key, arg_type, measured, allowed\nFROM {view}\n\
+        "SELECT *\nFROM {view}\n\
          WHERE trace_id = '{trace_id}'\n    AND finding = '{}'\nORDER BY start_ns, span_id;",
         name.replace('\'', "''"),
     )

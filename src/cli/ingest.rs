@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::failure::Failure;
 use super::load::{self, LoadArgs};
 use super::{exit, terminal};
-use crate::render::issues::{self, IngestSummary};
 use crate::render::Texts;
+use crate::render::issues::{self, IngestSummary};
 use crate::store::Store;
 
 /// `taco-trace ingest` 의 인자

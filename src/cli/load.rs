@@ -16,8 +16,8 @@ use crate::ingest::source::{self, Input, Source};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
 use crate::ingest::{self, Batch, Options, Start};
 use crate::model::{Issue, ToolSet};
-use crate::render::issues::{self, ToldIssue};
 use crate::render::Texts;
+use crate::render::issues::{self, ToldIssue};
 use crate::store::{Scope, SourceIdentity, SourceTotals, Store, StoreError};
 
 /// The store when `--db` names none.
@@ -309,9 +309,10 @@ fn identity(source: &Source) -> SourceIdentity {
         Source::File(path) => std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()).display().to_string(),
         Source::Stdin => source.name(),
     };
-    let modified_ns = regular.as_ref().and_then(|metadata| metadata.modified().ok()).and_then(|time| {
-        i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()
-    });
+    let modified_ns = regular
+        .as_ref()
+        .and_then(|metadata| metadata.modified().ok())
+        .and_then(|time| i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok());
     let size_bytes = regular.map_or(0, |metadata| i64::try_from(metadata.len()).unwrap_or(i64::MAX));
     SourceIdentity { path, size_bytes, modified_ns }
 }
@@ -323,9 +324,9 @@ fn progress_bar(sources: &[Source], quiet: bool) -> ProgressBar {
         return ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
     }
     let bar = ProgressBar::new(total);
-    if let Ok(style) = ProgressStyle::with_template(
-        "{bar:24} {bytes}/{total_bytes} · span {msg} · {bytes_per_sec} · 남은 시간 {eta}",
-    ) {
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:24} {bytes}/{total_bytes} · span {msg} · {bytes_per_sec} · 남은 시간 {eta}")
+    {
         bar.set_style(style);
     }
     bar.enable_steady_tick(Duration::from_millis(200));

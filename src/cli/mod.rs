@@ -71,8 +71,8 @@ enum Command {
     /// 셸 자동 완성 스크립트를 냅니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Completions {
-        /// 셸 이름
-        #[arg(value_name = "셸", value_parser = clap::builder::PossibleValuesParser::new(["bash", "zsh", "fish"]))]
+        /// 셸 이름: bash, zsh, fish
+        #[arg(value_name = "셸", hide_possible_values = true, value_parser = ["bash", "zsh", "fish"])]
         shell: String,
     },
     /// 매뉴얼 페이지(roff)를 냅니다
@@ -83,10 +83,12 @@ enum Command {
 /// Runs the program with these arguments; the first is its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let texts = Texts::korean();
-    let cli = match command().try_get_matches_from(arguments).and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
-        Ok(cli) => cli,
-        Err(error) => return usage::report(&texts, &error),
-    };
+    let cli =
+        match command().try_get_matches_from(arguments).and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
+        {
+            Ok(cli) => cli,
+            Err(error) => return usage::report(&texts, &error),
+        };
     match dispatch(&texts, cli.command) {
         Ok(code) => ExitCode::from(code),
         Err(error) => report(&texts, &error),
@@ -132,9 +134,10 @@ fn man() -> anyhow::Result<u8> {
 
 /// Tells what went wrong, in Korean where the failure is an expected one.
 fn report(texts: &Texts, error: &anyhow::Error) -> ExitCode {
-    if error.chain().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
-    }) {
+    if error
+        .chain()
+        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe))
+    {
         // The reader has what it wanted (`| head`).
         return ExitCode::from(exit::OK);
     }

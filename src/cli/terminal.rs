@@ -41,7 +41,8 @@ pub(crate) fn style(choice: ColorChoice, to_file: bool) -> Style {
 
 fn width(on_terminal: bool) -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let measured = if on_terminal { terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) } else { None };
+    let measured =
+        if on_terminal { terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) } else { None };
     measured.or(columns).unwrap_or(DEFAULT_WIDTH).clamp(40, MAX_WIDTH)
 }
 

@@ -70,14 +70,10 @@ impl Conventions {
         }
         let mut parsed: Vec<File> = Vec::new();
         for (file, text) in files {
-            let convention: File = toml::from_str(text).map_err(|error| ConventionError::Syntax {
-                file: (*file).to_owned(),
-                source: Box::new(error),
-            })?;
+            let convention: File = toml::from_str(text)
+                .map_err(|error| ConventionError::Syntax { file: (*file).to_owned(), source: Box::new(error) })?;
             let names: Vec<&str> = parsed.iter().map(|earlier| earlier.name.as_str()).collect();
-            convention
-                .check(&names)
-                .map_err(|what| ConventionError::Invalid { file: (*file).to_owned(), what })?;
+            convention.check(&names).map_err(|what| ConventionError::Invalid { file: (*file).to_owned(), what })?;
             parsed.push(convention);
         }
         let wanted = WantedKeys::new(parsed.iter().flat_map(File::keys));
@@ -114,9 +110,10 @@ impl Conventions {
     /// The first convention that recognises the span, and as what.
     pub(crate) fn recognise(&self, span: &Seen) -> Option<(&Convention, Operation)> {
         self.list.iter().find_map(|convention| {
-            let matcher = convention.matchers.iter().find(|matcher| matcher.when.iter().all(|when| when.holds(span)))?;
-            Some((convention, matcher.operation))
-        })
+            let matcher =
+                convention.matchers.iter().find(|matcher| matcher.when.iter().all(|when| when.holds(span)))?;
+            Some(matcher.operation.map(|operation| (convention, operation)))
+        })?
     }
 
     /// The operation of a span that no convention recognises.
@@ -177,7 +174,8 @@ impl Convention {
 
 #[derive(Debug, Clone)]
 struct Matcher {
-    operation: Operation,
+    /// None when the span is known to be neither a run nor a call.
+    operation: Option<Operation>,
     when: Vec<Condition>,
 }
 
@@ -267,6 +265,8 @@ struct FileMatch {
 enum FileOperation {
     InvokeAgent,
     ExecuteTool,
+    /// Neither: a wrapper around calls that would be counted twice.
+    None,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -344,8 +344,9 @@ impl File {
         let of = |keys: &Vec<String>| keys.iter().filter_map(|key| slots.get(key).copied()).collect::<Vec<usize>>();
         let matchers = self.r#match.iter().map(|matcher| Matcher {
             operation: match matcher.operation {
-                FileOperation::InvokeAgent => Operation::InvokeAgent,
-                FileOperation::ExecuteTool => Operation::ExecuteTool,
+                FileOperation::InvokeAgent => Some(Operation::InvokeAgent),
+                FileOperation::ExecuteTool => Some(Operation::ExecuteTool),
+                FileOperation::None => None,
             },
             when: matcher.when.iter().filter_map(|condition| condition.compile(&slots)).collect(),
         });

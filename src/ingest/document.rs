@@ -170,8 +170,7 @@ fn syntax_error(error: &serde_json::Error, rest: &str, text: &str) -> DocumentEr
 /// The offset that an error's line and column name. Columns count bytes, from 1.
 fn offset_of(text: &str, error: &serde_json::Error) -> usize {
     let lines_before = error.line().saturating_sub(1);
-    let line_start =
-        lines_before.checked_sub(1).and_then(|nth| memchr::memchr_iter(b'\n', text.as_bytes()).nth(nth));
+    let line_start = lines_before.checked_sub(1).and_then(|nth| memchr::memchr_iter(b'\n', text.as_bytes()).nth(nth));
     line_start.map_or(0, |newline| newline + 1) + error.column().saturating_sub(1)
 }
 
@@ -256,8 +255,7 @@ impl<'de> Reader<'de> for Document<'_, '_, 'de> {
                 b"trace" | b"result" | b"data" => {
                     self.wrapped(&mut map)?;
                 }
-                name if Columns::takes(name) => columns.member(name, &mut map)?,
-                _ => json::skip(&mut map)?,
+                name => columns.member(name, &mut map)?,
             }
             if keys.len() < KEYS_SHOWN {
                 keys.push(key);

@@ -1,10 +1,11 @@
 //! OTLP JSON: resources, scopes and spans to rows.
 //!
-//! Owns the field names of an `ExportTraceServiceRequest` in all spellings, and what makes a span usable. Whether a span
-//! is kept is the conventions' word, and is asked first: a span that is not kept is never found fault with.
+//! Owns the field names of an `ExportTraceServiceRequest` in all spellings, and what makes a span usable. Whether a
+//! span is kept is the conventions' word, and is asked first: a span that is not kept is never found fault with.
 
 pub(crate) mod any_value;
 pub(crate) mod ids;
+pub(crate) mod span;
 mod row;
 
 use std::borrow::Cow;
@@ -91,9 +92,9 @@ impl ResourceGroup {
             sink.wrong_group(met, name);
             return Ok(true);
         }
-        let mut attributes = ResourceAttributes(sink);
-        map.next_value_seed(Tolerant(&mut attributes))?;
-        let service_name = sink.attributes.get(0).and_then(any_value::AnyValue::scalar);
+        sink.attributes.clear(sink.context.conventions.resource_keys());
+        map.next_value_seed(Tolerant(&mut ResourceAttributes(sink)))?;
+        let service_name = sink.attributes.get(0).and_then(AnyValue::scalar);
         self.service_name = service_name.filter(|name| !name.is_empty()).map(Cow::into_owned);
         Ok(false)
     }
@@ -112,7 +113,6 @@ struct ResourceAttributes<'r, 'a, 'de>(&'r mut Sink<'a, 'de>);
 impl<'de> Reader<'de> for ResourceAttributes<'_, '_, 'de> {
     fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
         let keys = self.0.context.conventions.resource_keys();
-        self.0.attributes.clear(keys);
         while let Some(key) = map.next_key_seed(Key)? {
             if &*key == b"attributes" {
                 map.next_value_seed(Tolerant(&mut AttributeList { keys, attributes: &mut self.0.attributes }))?;
@@ -256,74 +256,5 @@ impl<'de> Reader<'de> for SpanReader<'_, '_, 'de> {
             *place = Some(json::raw(&mut map)?);
         }
         Ok(Met::Wanted)
-    }
-}
-
-/// The members of a span, as JSON text. Its attributes are in the sink's table.
-#[derive(Debug, Default)]
-struct Span<'de> {
-    trace_id: Option<&'de str>,
-    span_id: Option<&'de str>,
-    parent_span_id: Option<&'de str>,
-    name: Option<&'de str>,
-    start: Option<&'de str>,
-    end: Option<&'de str>,
-    status: Option<&'de str>,
-}
-
-impl<'de> Span<'de> {
-    /// Keeps, drops or skips the span.
-    fn settle(&self, sink: &mut Sink<'_, 'de>, scope_name: Option<&str>) {
-        sink.see();
-        let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES);
-        let span_id = Id::read(self.span_id, SPAN_ID_BYTES);
-        let parent = Id::read(self.parent_span_id, SPAN_ID_BYTES);
-        let parent_invalid = parent == Id::Invalid;
-        let attributes = std::mem::take(&mut sink.attributes);
-        let name = self.name.and_then(text::decode);
-        let seen = Seen { attributes: &attributes, span_name: name.as_deref(), scope_name };
-        let conventions = sink.context.conventions;
-        match conventions.recognise(&seen) {
-            Some((convention, operation)) => {
-                let checked = self.check(sink.context.missing_status, &trace_id, &span_id, &attributes);
-                let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
-                let kept = checked.and_then(|checked| {
-                    let names = Names::of(convention, operation, &attributes)?;
-                    Ok((checked, names))
-                });
-                match kept {
-                    Ok((checked, names)) => {
-                        let warned = (ids.trace_id.clone(), ids.span_id.clone());
-                        if parent_invalid {
-                            let value = self.parent_span_id.unwrap_or_default();
-                            let problem = Problem::of_value(IssueCode::ParentIdInvalid, value);
-                            sink.span_issue(problem, warned.clone(), self.first());
-                        }
-                        for slot in attributes.repeated() {
-                            let key = conventions.wanted().key(*slot);
-                            let problem = Problem::new(IssueCode::AttributeRepeated, key);
-                            sink.span_issue(problem, warned.clone(), self.first());
-                        }
-                        let (row, args_problem) = checked.into_row(ids, names, sink.context.line);
-                        if let Some(problem) = args_problem {
-                            sink.span_issue(problem, warned, self.first());
-                        }
-                        sink.keep(row);
-                    }
-                    Err(problem) => sink.skip_span(problem, ids, self.first()),
-                }
-            }
-            None => {
-                let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
-                match (conventions.operation_name(&attributes), attributes.wrong()) {
-                    // What the span is may stand in what cannot be read.
-                    (None, Some(kind)) => {
-                        sink.skip_span(Problem::new(IssueCode::AttributesInvalid, kind), ids, self.first());
-                    }
-                    (operation, _) => sink.drop_span(operation.as_deref().unwrap_or_default(), ids),
-                }
-            }
-        }
-        sink.attributes = attributes;
     }
 }

@@ -1,26 +1,28 @@
-//! The flattened form: span rows as the table `spans` has them, one object each.
+//! Span rows: the flattened span table itself as input (schemas/span_row.schema.json).
 //!
-//! Owns the column names of the row schema and what makes a row usable. It recognises no convention: a row says
-//! itself what it is.
+//! Owns the columns of that schema and what breaks it. A column that may be null may also be absent, as writers that
+//! leave nulls out make it. It knows nothing of OTLP or conventions.
 
 use std::borrow::Cow;
 
 use chrono::DateTime;
 use serde::de::{MapAccess, SeqAccess};
 
-use crate::ingest::args::text;
-use crate::ingest::document::{Context, MissingStatus};
-use crate::ingest::document::json::{self, Key, Met, Reader, Tolerant};
-use crate::ingest::document::sink::{Problem, Sink, SpanIds};
-use crate::ingest::otlp::ids::{Id, SPAN_ID_BYTES, TRACE_ID_BYTES};
-use crate::ingest::otlp::{check_id, read_args};
+use super::args::{compact, text};
+use super::document::MissingStatus;
+use super::document::json::{self, Key, Met, Reader, Tolerant};
+use super::document::sink::{Problem, Sink, SpanIds};
+use super::otlp::ids::{Id, SPAN_ID_BYTES, TRACE_ID_BYTES};
+use super::otlp::span::{check_id, read_args};
+use crate::ingest::frame::raw_excerpt;
 use crate::model::{IssueCode, JsonType, Operation, SpanRow, Status};
 
-/// The name in the column `convention` of rows that came in this form.
-const CONVENTION: &str = "span-row";
+/// The convention that rows of the span table are recognised by.
+pub const CONVENTION: &str = "span-row";
+
 const NS_PER_MS: i64 = 1_000_000;
 
-/// The columns of one row, as JSON text.
+/// The columns of a row, as JSON text.
 #[derive(Debug, Default)]
 pub(crate) struct Columns<'de> {
     trace_id: Option<&'de str>,
@@ -38,11 +40,6 @@ pub(crate) struct Columns<'de> {
 }
 
 impl<'de> Columns<'de> {
-    /// Whether [`Columns::member`] reads the member of this name.
-    pub(crate) fn takes(name: &[u8]) -> bool {
-        Self::default().place(name).is_some()
-    }
-
     fn place(&mut self, name: &[u8]) -> Option<&mut Option<&'de str>> {
         Some(match name {
             b"trace_id" => &mut self.trace_id,
@@ -61,18 +58,23 @@ impl<'de> Columns<'de> {
         })
     }
 
-    /// Reads a member.
+    /// Reads a member when it is a column, and passes over it when it is not.
     pub(crate) fn member<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error> {
-        let value = json::raw(map)?;
-        if let Some(place) = self.place(name) {
-            *place = Some(value);
+        match self.place(name) {
+            Some(place) => {
+                *place = Some(json::raw(map)?);
+                Ok(())
+            }
+            None => json::skip(map),
         }
-        Ok(())
     }
 
-    /// Whether the object is a row at all: it has a trace id and an operation.
+    /// Whether the object is meant as a row: the operation and an id, or without the operation what no other shape has.
     pub(crate) fn is_row(&self) -> bool {
-        self.trace_id.is_some() && self.operation.is_some()
+        match self.operation {
+            Some(_) => self.trace_id.is_some() || self.span_id.is_some(),
+            None => self.trace_id.is_some() && self.span_id.is_some() && self.start_time.is_some(),
+        }
     }
 
     /// Keeps, drops or skips the row.
@@ -81,58 +83,66 @@ impl<'de> Columns<'de> {
         let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES);
         let span_id = Id::read(self.span_id, SPAN_ID_BYTES);
         let parent = Id::read(self.parent_span_id, SPAN_ID_BYTES);
-        let usable = check_id(&trace_id, self.trace_id, IssueCode::TraceIdMissing, IssueCode::TraceIdInvalid)
-            .and_then(|()| check_id(&span_id, self.span_id, IssueCode::SpanIdMissing, IssueCode::SpanIdInvalid));
-        let parent_invalid = parent == Id::Invalid;
-        let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
-        let operation = match self.operation.and_then(text::decode).as_deref() {
-            Some("invoke_agent") => Operation::InvokeAgent,
-            Some("execute_tool") => Operation::ExecuteTool,
-            Some(other) => return sink.drop_span(other, ids),
-            None => return sink.skip_span(self.broken("operation", self.operation), ids, self.trace_id),
-        };
-        let told = (ids.trace_id.clone(), ids.span_id.clone());
-        match usable.and_then(|()| self.row(operation, &ids, sink.context)) {
-            Ok((row, args_problem)) => {
-                if parent_invalid {
-                    let value = self.parent_span_id.unwrap_or_default();
-                    let problem = Problem::of_value(IssueCode::ParentIdInvalid, value);
-                    sink.span_issue(problem, told.clone(), self.trace_id);
-                }
-                if let Some(problem) = args_problem {
-                    sink.span_issue(problem, told, self.trace_id);
-                }
-                sink.keep(row);
-            }
-            Err(problem) => sink.skip_span(problem, ids, self.trace_id),
+        let mut warnings = Vec::new();
+        if parent == Id::Invalid {
+            warnings.push(Problem::of_value(IssueCode::ParentIdInvalid, self.parent_span_id.unwrap_or_default()));
         }
+        let operation = match self.operation.and_then(text::decode).as_deref() {
+            Some("invoke_agent") => Ok(Operation::InvokeAgent),
+            Some("execute_tool") => Ok(Operation::ExecuteTool),
+            Some(other) => {
+                let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
+                return sink.drop_span(other, ids);
+            }
+            None => Err(breach("operation", self.operation)),
+        };
+        let checked = check_id(&trace_id, self.trace_id, (IssueCode::TraceIdMissing, IssueCode::TraceIdInvalid))
+            .and_then(|()| check_id(&span_id, self.span_id, (IssueCode::SpanIdMissing, IssueCode::SpanIdInvalid)))
+            .and(operation)
+            .and_then(|operation| self.row(operation, sink.context.missing_status));
+        let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
+        let mut row = match checked {
+            Ok(row) => row,
+            Err(problem) => return sink.skip_span(problem, ids, self.first_column()),
+        };
+        (row.args_key, row.args) = read_args(row.tool_args.as_deref(), &mut warnings);
+        for warning in warnings {
+            sink.span_issue(warning, (ids.trace_id.clone(), ids.span_id.clone()), self.first_column());
+        }
+        row.trace_id = ids.trace_id.unwrap_or_default();
+        row.span_id = ids.span_id.unwrap_or_default();
+        row.parent_span_id = ids.parent_span_id;
+        row.line = sink.context.line;
+        sink.keep(row);
     }
 
-    fn row(
-        &self,
-        operation: Operation,
-        ids: &SpanIds,
-        context: &Context<'_>,
-    ) -> Result<(SpanRow, Option<Problem>), Problem> {
+    fn first_column(&self) -> Option<&'de str> {
+        let columns = [self.trace_id, self.span_id, self.parent_span_id, self.start_time, self.operation];
+        columns.into_iter().flatten().min_by_key(|column| column.as_ptr().addr())
+    }
+
+    /// The row without its ids and what the sink knows.
+    fn row(&self, operation: Operation, missing_status: MissingStatus) -> Result<SpanRow, Problem> {
         let (start_ns, end_ns) = self.times()?;
-        let status = self.read_status(context.missing_status)?;
-        let is_call = operation == Operation::ExecuteTool;
-        let tool_name = if is_call { self.optional_text("tool_name", self.tool_name)? } else { None };
-        if is_call && tool_name.is_none() {
-            return Err(Problem::new(IssueCode::ToolNameMissing, ""));
-        }
-        let tool_args = if is_call { self.arguments() } else { None };
-        let (args_key, args, problem) = read_args(tool_args.as_deref());
-        let row = SpanRow {
-            trace_id: ids.trace_id.clone().unwrap_or_default(),
-            span_id: ids.span_id.clone().unwrap_or_default(),
-            parent_span_id: ids.parent_span_id.clone(),
+        let status = self.status(missing_status)?;
+        let agent_name = text_or_null("agent_name", self.agent_name)?;
+        let tool_name = text_or_null("tool_name", self.tool_name)?;
+        let tool_args = self.tool_args()?;
+        let (agent_name, tool_name, tool_args) = match operation {
+            Operation::InvokeAgent => (agent_name, None, None),
+            Operation::ExecuteTool if tool_name.is_none() => return Err(Problem::new(IssueCode::ToolNameMissing, "")),
+            Operation::ExecuteTool => (None, tool_name, tool_args),
+        };
+        Ok(SpanRow {
+            trace_id: String::new(),
+            span_id: String::new(),
+            parent_span_id: None,
             operation,
-            agent_name: if is_call { None } else { self.optional_text("agent_name", self.agent_name)? },
+            agent_name,
             tool_name,
             tool_args,
-            args_key,
-            args,
+            args_key: None,
+            args: Vec::new(),
             status,
             start_ns,
             end_ns,
@@ -143,129 +153,126 @@ impl<'de> Columns<'de> {
             service_name: None,
             scope_name: None,
             convention: CONVENTION.to_owned(),
-            line: context.line,
-        };
-        Ok((row, problem))
+            line: 0,
+        })
     }
 
-    /// Start and end in nanoseconds. The optional columns `start_ns` and `end_ns` are exact where `start_time` and
-    /// `duration_ms` are rounded.
+    /// Start and end in nanoseconds. The columns of the schema have milliseconds; `start_ns` and `end_ns` may say more,
+    /// but nothing else.
     fn times(&self) -> Result<(i64, i64), Problem> {
-        let exact = |json: Option<&str>| json.filter(|json| *json != "null").and_then(text::to_i64);
-        let start_ns = match exact(self.start_ns) {
-            Some(start_ns) => start_ns,
-            None => {
-                let recorded = self.start_time.filter(|json| *json != "null");
-                let recorded = recorded.ok_or_else(|| Problem::new(IssueCode::TimeMissing, "start_time"))?;
-                let decoded = text::decode(recorded).unwrap_or(Cow::Borrowed(recorded));
-                let parsed = DateTime::parse_from_rfc3339(&decoded).ok().and_then(|time| time.timestamp_nanos_opt());
-                parsed.ok_or_else(|| self.time_invalid("start_time", self.start_time))?
-            }
-        };
-        if start_ns <= 0 {
-            return Err(self.time_invalid("start_time", self.start_time.or(self.start_ns)));
+        let start_time = self.start_time.filter(|json| *json != "null");
+        let json = start_time.ok_or_else(|| Problem::new(IssueCode::TimeMissing, "start_time"))?;
+        let invalid = || Problem::new(IssueCode::TimeInvalid, format!("start_time {}", raw_excerpt(json.as_bytes())));
+        let mut start_ns = text::decode(json)
+            .and_then(|iso| DateTime::parse_from_rfc3339(&iso).ok())
+            .and_then(|start| start.timestamp_nanos_opt())
+            .filter(|start_ns| *start_ns > 0)
+            .ok_or_else(invalid)?;
+        let duration_ms = self
+            .duration_ms
+            .and_then(integer)
+            .filter(|duration_ms| *duration_ms >= 0)
+            .ok_or_else(|| breach("duration_ms", self.duration_ms))?;
+        if let Some(json) = self.start_ns.filter(|json| *json != "null") {
+            let finer = integer(json).filter(|finer| *finer / NS_PER_MS == start_ns / NS_PER_MS);
+            start_ns = finer.ok_or_else(|| breach("start_ns", self.start_ns))?;
         }
-        let end_ns = match exact(self.end_ns) {
-            Some(end_ns) => end_ns,
-            None => {
-                let recorded = self.duration_ms.filter(|json| *json != "null");
-                let recorded = recorded.ok_or_else(|| Problem::new(IssueCode::TimeMissing, "duration_ms"))?;
-                let duration = if text::is_number(recorded) { text::to_i64(recorded) } else { None };
-                let end_ns = duration
-                    .filter(|duration| *duration >= 0)
-                    .and_then(|duration| duration.checked_mul(NS_PER_MS))
-                    .and_then(|duration| start_ns.checked_add(duration));
-                end_ns.ok_or_else(|| self.time_invalid("duration_ms", self.duration_ms))?
-            }
-        };
-        if end_ns < start_ns {
-            return Err(Problem::new(IssueCode::EndBeforeStart, format!("{start_ns} > {end_ns}")));
+        let mut end_ns = duration_ms
+            .checked_mul(NS_PER_MS)
+            .and_then(|duration_ns| start_ns.checked_add(duration_ns))
+            .ok_or_else(|| breach("duration_ms", self.duration_ms))?;
+        if let Some(json) = self.end_ns.filter(|json| *json != "null") {
+            let same_length = |finer: &i64| *finer >= end_ns && *finer - end_ns < NS_PER_MS;
+            end_ns = integer(json).filter(same_length).ok_or_else(|| breach("end_ns", self.end_ns))?;
         }
         Ok((start_ns, end_ns))
     }
 
-    fn time_invalid(&self, column: &str, json: Option<&str>) -> Problem {
-        let Problem { code, detail } = Problem::of_value(IssueCode::TimeInvalid, json.unwrap_or_default());
-        Problem::new(code, format!("{column} {detail}"))
-    }
-
-    fn read_status(&self, missing: MissingStatus) -> Result<Status, Problem> {
-        let Some(json) = self.status.filter(|json| *json != "null") else {
-            return match missing {
-                MissingStatus::Skip => Err(Problem::new(IssueCode::StatusMissing, "")),
-                MissingStatus::Unset => Ok(Status::Ok),
-            };
-        };
-        let decoded = text::decode(json);
-        decoded.as_deref().and_then(Status::from_column).ok_or_else(|| Problem::of_value(IssueCode::StatusInvalid, json))
-    }
-
-    /// Arguments as a text column; a structure in its place is its compact JSON.
-    fn arguments(&self) -> Option<String> {
-        let json = self.tool_args.filter(|json| *json != "null")?;
-        match text::decode(json) {
-            Some(recorded) => Some(recorded.into_owned()),
-            None => crate::ingest::args::compact(json).or_else(|| Some(json.to_owned())),
+    fn status(&self, missing: MissingStatus) -> Result<Status, Problem> {
+        match (self.status.filter(|json| *json != "null"), missing) {
+            (None, MissingStatus::Skip) => Err(Problem::new(IssueCode::StatusMissing, "")),
+            (None, MissingStatus::Unset) => Ok(Status::Ok),
+            (Some(json), _) => text::decode(json)
+                .and_then(|status| Status::from_column(&status))
+                .ok_or_else(|| Problem::of_value(IssueCode::StatusInvalid, json)),
         }
     }
 
-    /// A text column; null and empty are none, another type breaks the row.
-    fn optional_text(&self, column: &str, json: Option<&str>) -> Result<Option<String>, Problem> {
-        let Some(json) = json.filter(|json| *json != "null") else { return Ok(None) };
-        let decoded = text::decode(json).ok_or_else(|| self.broken(column, Some(json)))?;
-        Ok(Some(decoded.into_owned()).filter(|decoded| !decoded.is_empty()))
-    }
-
-    fn broken(&self, column: &str, json: Option<&str>) -> Problem {
-        let kind = json.map_or("absent", |json| text::written_type(json).as_str());
-        Problem::new(IssueCode::RowInvalid, format!("{column}: {kind}, not {}", JsonType::String.as_str()))
+    fn tool_args(&self) -> Result<Option<String>, Problem> {
+        let Some(json) = self.tool_args.filter(|json| *json != "null") else { return Ok(None) };
+        match text::written_type(json) {
+            JsonType::String => Ok(text::decode(json).map(Cow::into_owned)),
+            // Too deep for a compact form: kept as it stands, and the canonical form says why.
+            JsonType::Object => Ok(Some(compact(json).unwrap_or_else(|| json.to_owned()))),
+            _ => Err(breach("tool_args", self.tool_args)),
+        }
     }
 }
 
-/// Reads an array of rows.
+/// A text that is not empty; null, absent and empty are none.
+fn text_or_null(column: &str, recorded: Option<&str>) -> Result<Option<String>, Problem> {
+    let Some(json) = recorded.filter(|json| *json != "null") else { return Ok(None) };
+    let decoded = text::decode(json).ok_or_else(|| breach(column, recorded))?;
+    Ok(Some(decoded.into_owned()).filter(|text| !text.is_empty()))
+}
+
+fn integer(json: &str) -> Option<i64> {
+    if text::is_number(json) { text::to_i64(json) } else { None }
+}
+
+fn breach(column: &str, recorded: Option<&str>) -> Problem {
+    let detail = match recorded {
+        None => format!("{column} is absent"),
+        Some(json) => format!("{column} {}", raw_excerpt(json.as_bytes())),
+    };
+    Problem::new(IssueCode::RowInvalid, detail)
+}
+
+/// Reads the array `spans` of a file that holds the span table.
 pub(crate) struct RowList<'r, 'a, 'de> {
     sink: &'r mut Sink<'a, 'de>,
-    used: bool,
-    unused: Option<Problem>,
+    rows: u64,
+    others: u64,
+    wrong: bool,
 }
 
 impl<'r, 'a, 'de> RowList<'r, 'a, 'de> {
     pub(crate) fn new(sink: &'r mut Sink<'a, 'de>) -> Self {
-        Self { sink, used: false, unused: None }
+        Self { sink, rows: 0, others: 0, wrong: false }
     }
 
-    /// Whether any member was a row, and the first that was none.
+    /// Whether it is the span table, and what in it is no row.
     pub(crate) fn finish(self) -> (bool, Option<Problem>) {
-        (self.used, self.unused)
+        if self.wrong {
+            self.sink.issue(Problem::new(IssueCode::GroupInvalid, "spans"));
+        }
+        let others = (self.others > 0).then(|| Problem::new(IssueCode::NotTraceData, "spans"));
+        (self.rows > 0 || self.wrong || self.others == 0, others)
     }
 }
 
 impl<'de> Reader<'de> for RowList<'_, '_, 'de> {
     fn array<A: SeqAccess<'de>>(&mut self, mut seq: A) -> Result<Met, A::Error> {
-        let mut is_empty = true;
         loop {
-            let mut row = RowReader::default();
-            let Some(met) = seq.next_element_seed(Tolerant(&mut row))? else { break };
-            is_empty = false;
-            if met == Met::Wanted && row.0.is_row() {
-                self.used = true;
-                row.0.settle(self.sink);
-            } else if self.unused.is_none() {
-                self.unused = Some(Problem::new(IssueCode::RowInvalid, "trace_id, operation"));
+            let mut columns = Columns::default();
+            let Some(met) = seq.next_element_seed(Tolerant(&mut columns))? else { break };
+            if met != Met::Wanted {
+                self.wrong = true;
+            } else if columns.is_row() {
+                self.rows += 1;
+                columns.settle(self.sink);
+            } else {
+                self.others += 1;
             }
         }
-        self.used |= is_empty;
         Ok(Met::Wanted)
     }
 }
 
-#[derive(Default)]
-struct RowReader<'de>(Columns<'de>);
-
-impl<'de> Reader<'de> for RowReader<'de> {
+impl<'de> Reader<'de> for Columns<'de> {
     fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
-        while let Some(key) = map.next_key_seed(Key)? {
-            if Columns::takes(&key) { self.0.member(&key, &mut map)? } else { json::skip(&mut map)? }
+        while let Some(name) = map.next_key_seed(Key)? {
+            self.member(&name, &mut map)?;
         }
         Ok(Met::Wanted)
     }

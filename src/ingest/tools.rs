@@ -216,7 +216,7 @@ impl<'a> Form<'a> {
         self.member("description").map(text_of).unwrap_or_default()
     }
 
-    /// The schema as text: a string as it is, a structure as compact JSON; none when the form must have one and has not.
+    /// The schema as text: a string as it is, a structure as compact JSON; none when one is missing that must be there.
     fn schema(&self) -> Option<String> {
         let written = SCHEMA_KEYS.into_iter().find_map(|key| self.member(key)).map(text_of);
         let is_function = || {

@@ -115,9 +115,9 @@ issue_codes! {
     ToolInvalid "tool_invalid" DataLoss,
     /// A second definition of the same tool name: the first is kept. Detail: position and name.
     ToolRepeated "tool_repeated" Warning,
-    /// `json_schema` is not JSON or not a JSON Schema: limits hold, the argument check is left out. Detail: position, name, why.
+    /// `json_schema` is no JSON Schema: limits hold, the argument check is left out. Detail: position, name, why.
     ToolSchemaInvalid "tool_schema_invalid" Warning,
-    /// A time limit or retry limit that is no integer of 1 or more: taken as not given. Detail: position, name, key, value.
+    /// A limit that is no integer of 1 or more: taken as not given. Detail: position, name, key, value.
     ToolLimitInvalid "tool_limit_invalid" Warning,
 }
 

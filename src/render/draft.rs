@@ -50,13 +50,16 @@ pub struct Provider {
 /// What the parts of keys mean.
 pub(super) struct Glossary {
     words: Vec<(&'static str, &'static str)>,
+    /// Particles that mark an object.
+    object: Vec<&'static str>,
 }
 
 impl Glossary {
-    /// Reads the data file: a key part and its word on each line.
+    /// Reads the data file: a key part and its word on each line; behind `@object` the particles of an object.
     pub(super) fn parse(text: &'static str) -> Self {
-        let words = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' '));
-        Self { words: words.collect() }
+        let lines = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' '));
+        let (marks, words): (Vec<_>, Vec<_>) = lines.partition(|(part, _)| *part == "@object");
+        Self { words, object: marks.into_iter().flat_map(|(_, particles)| particles.split(' ')).collect() }
     }
 
     /// The meaning of a key such as `dept_code`, when every part of it is known.
@@ -123,7 +126,8 @@ pub fn find_provider(texts: &Texts, tools: &[ToolDefinition], tool_name: &str, k
         }
         let named = tool.description.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == key);
         let meant = gloss.as_ref().is_some_and(|gloss| {
-            ["를 ", "을 "].iter().any(|particle| tool.description.contains(&format!("{gloss}{particle}")))
+            let mut particles = texts.glossary.object.iter();
+            particles.any(|particle| tool.description.contains(&format!("{gloss}{particle} ")))
         });
         if !named && !meant {
             return None;

@@ -42,7 +42,8 @@ const EXCEPTIONS: &[(&str, Ending)] = &[
 ];
 
 /// Abbreviations with a vowel that are spelled out letter by letter all the same.
-const SPELLED: &[&str] = &["ai", "api", "aws", "ui", "uri", "url", "io", "ip", "os", "cpu", "gpu", "uuid", "ocr", "eml"];
+const SPELLED: &[&str] =
+    &["ai", "api", "aws", "ui", "uri", "url", "io", "ip", "os", "cpu", "gpu", "uuid", "ocr", "eml"];
 
 /// How `text` ends when it is read aloud.
 ///

@@ -38,13 +38,11 @@ impl Style {
     }
 }
 
-/// Longest piece of foreign text that a person is shown, in characters: bounds the cost of wrapping.
-pub(super) const SHOWN_CHARS: usize = 600;
-
 /// Whether a character could steer a terminal, hide text or turn its direction.
 fn is_harmful(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// `text` with control, direction and invisible characters written out (`\n`, `\u{1b}`), so that a trace
@@ -148,25 +146,6 @@ pub fn wrap(text: &str, cells: usize, first: &str, rest: &str) -> Vec<String> {
     }
     let indents = std::iter::once(first).chain(std::iter::repeat(rest));
     lines.iter().zip(indents).map(|(line, indent)| format!("{indent}{line}").trim_end().to_owned()).collect()
-}
-
-/// Cells of one table row side by side: each is wrapped in its column, and columns are two cells apart.
-#[must_use]
-pub(super) fn side_by_side(cells: &[(&str, usize)], indent: &str) -> Vec<String> {
-    let columns: Vec<Vec<String>> = cells.iter().map(|(text, column)| wrap(text, *column, "", "")).collect();
-    let height = columns.iter().map(Vec::len).max().unwrap_or(0);
-    (0..height)
-        .map(|row| {
-            let mut line = indent.to_owned();
-            for (index, ((_, column), lines)) in cells.iter().zip(&columns).enumerate() {
-                if index > 0 {
-                    line.push_str("  ");
-                }
-                line.push_str(&pad_end(lines.get(row).map_or("", String::as_str), *column));
-            }
-            line.trim_end().to_owned()
-        })
-        .collect()
 }
 
 /// A number with separators between thousands: `12,400`.

@@ -59,9 +59,8 @@ impl Texts {
         environment.add_filter("particle", move |word: String, particle: String| {
             forms.after(&word, &particle).map_or(particle, str::to_owned)
         });
-        environment.add_filter("josa", move |word: String, particle: String| {
-            with_particle(&particles, &word, &particle)
-        });
+        environment
+            .add_filter("josa", move |word: String, particle: String| with_particle(&particles, &word, &particle));
         let counts = Counts::parse(include_str!("templates/ko/counts.txt"));
         environment.add_filter("native_count", move |number: i64| counts.times(number));
         environment.add_filter("thousands", |number: i64| thousands(number));

@@ -178,7 +178,8 @@ fn fill_finding(values: &mut Values, run: &RunFacts, rule: Rule) {
     values.types.clone_from(&first.type_errors);
     values.errors = first.calls;
     values.repaired = repaired(run, first);
-    let last_error = run.calls.iter().rposition(|call| call.tool_name == first.tool_name && call.status == Status::Error);
+    let last_error =
+        run.calls.iter().rposition(|call| call.tool_name == first.tool_name && call.status == Status::Error);
     let last_call = run.calls.iter().rposition(|call| call.tool_name == first.tool_name);
     values.called_again = first.calls > 1 || last_call > last_error;
 }
@@ -189,9 +190,8 @@ fn repaired(run: &RunFacts, finding: &FindingFacts) -> &'static str {
         return "";
     }
     let mut later = run.calls.iter().skip(finding.first_call + 1).filter(|call| call.tool_name == finding.tool_name);
-    let repairs = |call: &CallFacts| {
-        call.status == Status::Ok && finding.missing_keys.iter().all(|key| call.keys.contains(key))
-    };
+    let repairs =
+        |call: &CallFacts| call.status == Status::Ok && finding.missing_keys.iter().all(|key| call.keys.contains(key));
     match later.next() {
         Some(next) if repairs(next) => "next",
         _ if later.any(repairs) => "later",

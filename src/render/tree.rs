@@ -199,9 +199,8 @@ impl Page<'_> {
 /// The lines that join a span to its parent: `│` where a sibling of an ancestor still comes.
 fn guide(nodes: &[Node], index: usize) -> String {
     let depth = nodes[index].depth;
-    let more_at = |level: usize| {
-        nodes[index + 1..].iter().take_while(|node| node.depth >= level).any(|node| node.depth == level)
-    };
+    let more_at =
+        |level: usize| nodes[index + 1..].iter().take_while(|node| node.depth >= level).any(|node| node.depth == level);
     let mut guide = String::new();
     for level in 1..=depth {
         guide.push_str(match (level == depth, more_at(level)) {

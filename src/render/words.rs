@@ -1,7 +1,7 @@
 //! Labels and short phrases of the reports, by key, from `report_words.j2`.
 
-use minijinja::value::Value;
 use minijinja::context;
+use minijinja::value::Value;
 
 use super::Texts;
 

@@ -173,7 +173,11 @@ impl SourceWriter<'_> {
     ///
     /// # Errors
     /// `Statement`, `DiskFull`; nothing of the file is in the store then.
-    pub fn finish(mut self, mut totals: SourceTotals, reason: Reason<'_>) -> Result<(SourceTotals, Vec<Issue>), StoreError> {
+    pub fn finish(
+        mut self,
+        mut totals: SourceTotals,
+        reason: Reason<'_>,
+    ) -> Result<(SourceTotals, Vec<Issue>), StoreError> {
         let mut found = self.settle_repeated(&mut totals)?;
         self.run("settle/traces.sql", include_str!("../../sql/settle/traces.sql"))?;
         self.run("settle/parents.sql", include_str!("../../sql/settle/parents.sql"))?;
@@ -250,10 +254,12 @@ impl SourceWriter<'_> {
         table: &str,
         built: Result<duckdb::arrow::record_batch::RecordBatch, duckdb::arrow::error::ArrowError>,
     ) -> Result<(), StoreError> {
-        let rows = built.map_err(|error| StoreError::statement(table)(duckdb::Error::ArrowTypeToDuckdbType(
-            error.to_string(),
-            duckdb::arrow::datatypes::DataType::Null,
-        )))?;
+        let rows = built.map_err(|error| {
+            StoreError::statement(table)(duckdb::Error::ArrowTypeToDuckdbType(
+                error.to_string(),
+                duckdb::arrow::datatypes::DataType::Null,
+            ))
+        })?;
         let mut appender = self.store.connection.appender(table).map_err(StoreError::statement(table))?;
         appender.append_record_batch(rows).map_err(StoreError::statement(table))?;
         appender.flush().map_err(StoreError::statement(table))
@@ -261,9 +267,8 @@ impl SourceWriter<'_> {
 
     /// Runs a settling step; its parameters are this writer's own numbers.
     fn run(&self, name: &str, sql: &str) -> Result<(), StoreError> {
-        let sql = sql
-            .replace("$source_id", &self.source_id.to_string())
-            .replace("$batch_id", &self.batch_id.to_string());
+        let sql =
+            sql.replace("$source_id", &self.source_id.to_string()).replace("$batch_id", &self.batch_id.to_string());
         self.store.connection.execute_batch(&sql).map_err(StoreError::statement(name))
     }
 

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use duckdb::{Config, Connection};
 
-pub(crate) use batch::korean_time;
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
+pub(crate) use batch::korean_time;
 pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, ToolSetRow, UnjudgedRow};
 pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
 
@@ -82,7 +82,11 @@ impl StoreError {
         let what = what.into();
         move |source| {
             let message = source.to_string();
-            if message.contains("No space left on device") { Self::DiskFull { message } } else { Self::Statement { what, source } }
+            if message.contains("No space left on device") {
+                Self::DiskFull { message }
+            } else {
+                Self::Statement { what, source }
+            }
         }
     }
 }

@@ -80,8 +80,8 @@ pub struct FindingRow {
     pub duration_ms: i64,
     /// args_mismatch: the key.
     pub arg_key: Option<String>,
-    /// args_mismatch: type of the value as written; none when the key is absent.
-    pub arg_type: Option<String>,
+    /// args_mismatch: `missing`, or the type of the value as written.
+    pub problem: Option<String>,
     /// Canonical arguments of that call.
     pub args_key: Option<String>,
     /// args_mismatch: the declared types, joined with `|`.
@@ -195,7 +195,6 @@ pub struct SpanRecord {
     pub line: i64,
 }
 
-
 impl Store {
     /// Limits the views to `scope` until [`Store::end_judgement`], inside a transaction, so that a kill
     /// leaves no limit behind; and runs the rules once.
@@ -258,15 +257,7 @@ impl Store {
         self.connection
             .execute(
                 "INSERT INTO judgements VALUES (?, ?, ?, ?, ?, ?, ?)",
-                params![
-                    judged_at,
-                    super::RULE_SET,
-                    super::rule_set_sha256(),
-                    tool_set,
-                    runs,
-                    with_findings,
-                    unjudged
-                ],
+                params![judged_at, super::RULE_SET, super::rule_set_sha256(), tool_set, runs, with_findings, unjudged],
             )
             .map(|_| ())
             .map_err(StoreError::statement("judgements"))
@@ -313,7 +304,7 @@ impl Store {
                 status: status(row, 6)?,
                 duration_ms: row.get(7)?,
                 arg_key: row.get(8)?,
-                arg_type: row.get(9)?,
+                problem: row.get(9)?,
                 args_key: row.get(10)?,
                 declared_type: row.get(11)?,
                 measured: row.get(12)?,
@@ -365,7 +356,12 @@ impl Store {
     /// `Statement`.
     pub fn unjudged(&self) -> Result<Vec<UnjudgedRow>, StoreError> {
         self.rows(include_str!("../../sql/queries/unjudged.sql"), [], |row| {
-            Ok(UnjudgedRow { trace_id: row.get(0)?, start_ns: row.get(1)?, tool_calls: row.get(2)?, reason: row.get(3)? })
+            Ok(UnjudgedRow {
+                trace_id: row.get(0)?,
+                start_ns: row.get(1)?,
+                tool_calls: row.get(2)?,
+                reason: row.get(3)?,
+            })
         })
     }
 

@@ -158,10 +158,12 @@ fn store_held_by_another_process_is_refused() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
-    assert!(lines.map_while(Result::ok).any(|line| line.ends_with("held")), "the other process opens the store");
+    // Kept to the end: the other process goes on printing.
+    let mut lines = BufReader::new(holder.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.ends_with("held")), "the other process opens the store");
     let error = refusal(&path);
     drop(holder.stdin.take());
+    lines.for_each(drop);
     assert!(holder.wait().unwrap().success());
     assert!(matches!(&error, StoreError::Locked { path: told, .. } if *told == path), "{error:?}");
     assert!(Store::open(&path).is_ok(), "opens once the other process is gone");

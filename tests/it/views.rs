@@ -154,6 +154,7 @@ fn stretches() -> Fixture {
         .calls("4 of 3", "a/1 a/1 a/1 a/1")
         .calls("1 of 1", "once/1")
         .calls("2 of 1", "once/1 once/1")
+        .calls("2 of 1, then 1 of 1", "once/1 once/1 once/2")
         .calls("arguments not recorded", "a/- a/- a/- a/-")
         .calls("arguments not JSON", "a/! a/! a/! a/!")
         .calls("between: another tool", "a/1 a/1 b/1 a/1 a/1")
@@ -176,6 +177,7 @@ fn stretch_reaches_the_limit_when_as_long_or_longer() {
         FROM base_stretch_v1 GROUP BY ALL ORDER BY ALL";
     let expected = [
         "2 of 1|s1|once|2|1|s1|s2|2",
+        "2 of 1, then 1 of 1|s1|once|2|1|s1|s2|2",
         "3 of 3|s1|a|3|3|s1|s3|3",
         "4 of 3|s1|a|4|3|s1|s4|4",
         "two stretches|s1|a|3|3|s1|s3|3",
@@ -250,7 +252,9 @@ fn args_mismatch_is_an_absent_required_key_or_another_type() {
         // `number` stands for number and integer in tool_param_types.
         .tool(a().optional("x", &["number", "integer"]).optional("list", &["string", "null"]))
         .tool(tool("unreadable").unreadable())
-        .tool(tool("a").set("set2").required("only in set2", &["string"]))
+        // What another tool or another set accepts does not count.
+        .tool(tool("other").optional("n", &["string"]))
+        .tool(tool("a").set("set2").required("only in set2", &["string"]).optional("n", &["string"]))
         .span(with_q("fits"))
         .span(call("absent", "s1"))
         .span(call("absent and another type", "s1").arg("n", "string"))
@@ -280,17 +284,17 @@ fn args_mismatch_is_an_absent_required_key_or_another_type() {
         .span(call("no tool set", "s1"))
         .tool_set_of("no tool set", None)
         .store();
-    let sql = "SELECT trace_id, finding, span_id, arg_key, arg_type FROM rule_args_mismatch_v1 ORDER BY ALL";
+    let sql = "SELECT trace_id, finding, span_id, arg_key, problem FROM rule_args_mismatch_v1 ORDER BY ALL";
     let expected = [
         "3.5 for integer|s1|s1|n|number",
-        "absent|s1|s1|q|-",
+        "absent|s1|s1|q|missing",
         "absent and another type|s1|s1|n|string",
-        "absent and another type|s1|s1|q|-",
-        "absent in the second call|s2|s2|q|-",
-        "absent in two equal calls|s1|s1|q|-",
-        "absent in two equal calls|s2|s2|q|-",
-        "judged with another set|s1|s1|only in set2|-",
-        "no object|s1|s1|q|-",
+        "absent and another type|s1|s1|q|missing",
+        "absent in the second call|s2|s2|q|missing",
+        "absent in two equal calls|s1|s1|q|missing",
+        "absent in two equal calls|s2|s2|q|missing",
+        "judged with another set|s1|s1|only in set2|missing",
+        "no object|s1|s1|q|missing",
         "none of two types|s1|s1|list|number",
         "optional key of another type|s1|s1|n|string",
         "required key is null|s1|s1|q|null",
@@ -329,6 +333,7 @@ fn retry_over_limit_is_a_stretch_longer_than_the_limit() {
         FROM rule_retry_over_limit_v1 GROUP BY ALL ORDER BY ALL";
     let expected = [
         "2 of 1|s1|once|2|1|s1|s2|2",
+        "2 of 1, then 1 of 1|s1|once|2|1|s1|s2|2",
         "4 of 3|s1|a|4|3|s1|s4|4",
         "two stretches|s5|a|4|3|s5|s8|4",
         "two tools|s4|b|4|3|s4|s7|4",
@@ -362,9 +367,18 @@ fn errors() -> Fixture {
         .span(later("no error", 20))
         .span(failed("final error"))
         .span(answer("final error", "root").error())
-        .span(failed("final error, recovered"))
-        .span(later("final error, recovered", 20))
-        .span(answer("final error, recovered", "root").error())
+        .span(failed("final error, ok at the same time"))
+        .span(later("final error, ok at the same time", 10))
+        .span(answer("final error, ok at the same time", "root").error())
+        .span(failed("final error, error again"))
+        .span(later("final error, error again", 20).error())
+        .span(answer("final error, error again", "root").error())
+        .span(failed("final error, only another tool is ok"))
+        .span(later("final error, only another tool is ok", 20).tool("b"))
+        .span(answer("final error, only another tool is ok", "root").error())
+        .span(failed("final error, ok 1 ns later"))
+        .span(later("final error, ok 1 ns later", 11))
+        .span(answer("final error, ok 1 ns later", "root").error())
         .span(failed("final ok, agent below error"))
         .span(answer("final ok, agent below error", "sub").parent("root").error())
         .span(failed("no final answer"))

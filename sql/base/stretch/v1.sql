@@ -1,7 +1,7 @@
 -- View:    base_stretch_v1
--- Judges:  nothing; stretches of equal calls that reach the limit of their tool.
+-- Judges:  nothing; stretches of equal calls that reach their tool's limit.
 -- Grain:   one row per call of such a stretch.
--- Reads:   base_call_v1, base_defined_call_v1.
+-- Reads:   base_call_v1, base_defined_call_v1, tool_definitions.
 -- Fires when:        calls that follow one another among all tool calls of the
 --                    trace have equal tool_name and equal args_key, and there
 --                    are at least 2 and at least max_retries of them.

@@ -30,7 +30,7 @@ problems AS (
         s.tool_name AS tool_name,
         s.args_shape AS args_shape,
         p.key AS arg_key,
-        CAST(NULL AS VARCHAR) AS arg_type
+        'missing' AS problem
     FROM shapes s
     JOIN tool_params p
         ON p.tool_set = s.tool_set
@@ -46,7 +46,7 @@ problems AS (
         s.tool_name AS tool_name,
         s.args_shape AS args_shape,
         a.key AS arg_key,
-        a.written_type AS arg_type
+        a.written_type AS problem
     FROM shapes s
     JOIN arg_shapes a ON a.args_shape = s.args_shape
     JOIN tool_params p
@@ -69,9 +69,7 @@ SELECT
     c.span_id AS span_id,
     c.start_ns AS start_ns,
     p.arg_key AS arg_key,
-    p.arg_type AS arg_type,
-    CAST(NULL AS BIGINT) AS measured,
-    CAST(NULL AS BIGINT) AS allowed
+    p.problem AS problem
 FROM base_call_v1 c
 JOIN problems p
     ON p.tool_set = c.tool_set
@@ -84,6 +82,4 @@ COMMENT ON COLUMN rule_args_mismatch_v1.tool_name IS 'The tool called';
 COMMENT ON COLUMN rule_args_mismatch_v1.span_id IS 'A call that the finding rests on';
 COMMENT ON COLUMN rule_args_mismatch_v1.start_ns IS 'Its start, nanoseconds since 1970 UTC';
 COMMENT ON COLUMN rule_args_mismatch_v1.arg_key IS 'The key that does not fit';
-COMMENT ON COLUMN rule_args_mismatch_v1.arg_type IS 'Type of its value as written; NULL when the key is absent';
-COMMENT ON COLUMN rule_args_mismatch_v1.measured IS 'Not used by this rule: NULL';
-COMMENT ON COLUMN rule_args_mismatch_v1.allowed IS 'Not used by this rule: NULL';
+COMMENT ON COLUMN rule_args_mismatch_v1.problem IS 'missing, or the type of its value as written';

@@ -18,11 +18,7 @@ SELECT
     e.tool_name AS finding,
     e.tool_name AS tool_name,
     e.span_id AS span_id,
-    e.start_ns AS start_ns,
-    CAST(NULL AS VARCHAR) AS arg_key,
-    CAST(NULL AS VARCHAR) AS arg_type,
-    CAST(NULL AS BIGINT) AS measured,
-    CAST(NULL AS BIGINT) AS allowed
+    e.start_ns AS start_ns
 FROM base_call_v1 e
 JOIN base_final_answer_v1 f ON f.trace_id = e.trace_id
 WHERE e.status = 'error'
@@ -41,7 +37,3 @@ COMMENT ON COLUMN rule_error_hidden_v1.finding IS 'The tool name: all its unreco
 COMMENT ON COLUMN rule_error_hidden_v1.tool_name IS 'The tool called';
 COMMENT ON COLUMN rule_error_hidden_v1.span_id IS 'A call that the finding rests on';
 COMMENT ON COLUMN rule_error_hidden_v1.start_ns IS 'Its start, nanoseconds since 1970 UTC';
-COMMENT ON COLUMN rule_error_hidden_v1.arg_key IS 'Not used by this rule: NULL';
-COMMENT ON COLUMN rule_error_hidden_v1.arg_type IS 'Not used by this rule: NULL';
-COMMENT ON COLUMN rule_error_hidden_v1.measured IS 'Not used by this rule: NULL';
-COMMENT ON COLUMN rule_error_hidden_v1.allowed IS 'Not used by this rule: NULL';

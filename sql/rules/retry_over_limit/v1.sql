@@ -16,8 +16,6 @@ SELECT
     r.tool_name AS tool_name,
     r.span_id AS span_id,
     r.start_ns AS start_ns,
-    CAST(NULL AS VARCHAR) AS arg_key,
-    CAST(NULL AS VARCHAR) AS arg_type,
     r.run_length AS measured,
     r.max_retries AS allowed
 FROM base_stretch_v1 r
@@ -28,7 +26,5 @@ COMMENT ON COLUMN rule_retry_over_limit_v1.finding IS 'span_id of the first call
 COMMENT ON COLUMN rule_retry_over_limit_v1.tool_name IS 'The tool called';
 COMMENT ON COLUMN rule_retry_over_limit_v1.span_id IS 'A call that the finding rests on';
 COMMENT ON COLUMN rule_retry_over_limit_v1.start_ns IS 'Its start, nanoseconds since 1970 UTC';
-COMMENT ON COLUMN rule_retry_over_limit_v1.arg_key IS 'Not used by this rule: NULL';
-COMMENT ON COLUMN rule_retry_over_limit_v1.arg_type IS 'Not used by this rule: NULL';
 COMMENT ON COLUMN rule_retry_over_limit_v1.measured IS 'How many equal calls the stretch has';
 COMMENT ON COLUMN rule_retry_over_limit_v1.allowed IS 'max_retries of the tool, the first call included';

@@ -15,8 +15,6 @@ SELECT
     c.tool_name AS tool_name,
     c.span_id AS span_id,
     c.start_ns AS start_ns,
-    CAST(NULL AS VARCHAR) AS arg_key,
-    CAST(NULL AS VARCHAR) AS arg_type,
     c.duration_ms AS measured,
     c.timeout_ms AS allowed
 FROM base_defined_call_v1 c
@@ -27,7 +25,5 @@ COMMENT ON COLUMN rule_timeout_exceeded_v1.finding IS 'span_id of the call: each
 COMMENT ON COLUMN rule_timeout_exceeded_v1.tool_name IS 'The tool called';
 COMMENT ON COLUMN rule_timeout_exceeded_v1.span_id IS 'A call that the finding rests on';
 COMMENT ON COLUMN rule_timeout_exceeded_v1.start_ns IS 'Its start, nanoseconds since 1970 UTC';
-COMMENT ON COLUMN rule_timeout_exceeded_v1.arg_key IS 'Not used by this rule: NULL';
-COMMENT ON COLUMN rule_timeout_exceeded_v1.arg_type IS 'Not used by this rule: NULL';
 COMMENT ON COLUMN rule_timeout_exceeded_v1.measured IS 'duration_ms of the call';
 COMMENT ON COLUMN rule_timeout_exceeded_v1.allowed IS 'timeout_ms of its tool';

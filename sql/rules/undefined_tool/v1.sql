@@ -30,11 +30,7 @@ SELECT
     c.tool_name AS finding,
     c.tool_name AS tool_name,
     c.span_id AS span_id,
-    c.start_ns AS start_ns,
-    CAST(NULL AS VARCHAR) AS arg_key,
-    CAST(NULL AS VARCHAR) AS arg_type,
-    CAST(NULL AS BIGINT) AS measured,
-    CAST(NULL AS BIGINT) AS allowed
+    c.start_ns AS start_ns
 FROM base_call_v1 c
 JOIN undefined u
     ON u.tool_set = c.tool_set
@@ -45,7 +41,3 @@ COMMENT ON COLUMN rule_undefined_tool_v1.finding IS 'The undefined name: all its
 COMMENT ON COLUMN rule_undefined_tool_v1.tool_name IS 'The tool called';
 COMMENT ON COLUMN rule_undefined_tool_v1.span_id IS 'A call that the finding rests on';
 COMMENT ON COLUMN rule_undefined_tool_v1.start_ns IS 'Its start, nanoseconds since 1970 UTC';
-COMMENT ON COLUMN rule_undefined_tool_v1.arg_key IS 'Not used by this rule: NULL';
-COMMENT ON COLUMN rule_undefined_tool_v1.arg_type IS 'Not used by this rule: NULL';
-COMMENT ON COLUMN rule_undefined_tool_v1.measured IS 'Not used by this rule: NULL';
-COMMENT ON COLUMN rule_undefined_tool_v1.allowed IS 'Not used by this rule: NULL';

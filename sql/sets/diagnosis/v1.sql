@@ -12,27 +12,28 @@
 CREATE OR REPLACE VIEW set_diagnosis_v1 AS
 SELECT 1 AS priority, 'undefined_tool' AS rule,
     trace_id, finding, tool_name, span_id, start_ns,
-    arg_key, arg_type, measured, allowed
+    CAST(NULL AS VARCHAR) AS arg_key, CAST(NULL AS VARCHAR) AS problem,
+    CAST(NULL AS BIGINT) AS measured, CAST(NULL AS BIGINT) AS allowed
 FROM rule_undefined_tool_v1
 UNION ALL
 SELECT 2 AS priority, 'args_mismatch' AS rule,
     trace_id, finding, tool_name, span_id, start_ns,
-    arg_key, arg_type, measured, allowed
+    arg_key, problem, NULL AS measured, NULL AS allowed
 FROM rule_args_mismatch_v1
 UNION ALL
 SELECT 3 AS priority, 'timeout_exceeded' AS rule,
     trace_id, finding, tool_name, span_id, start_ns,
-    arg_key, arg_type, measured, allowed
+    NULL AS arg_key, NULL AS problem, measured, allowed
 FROM rule_timeout_exceeded_v1
 UNION ALL
 SELECT 4 AS priority, 'retry_over_limit' AS rule,
     trace_id, finding, tool_name, span_id, start_ns,
-    arg_key, arg_type, measured, allowed
+    NULL AS arg_key, NULL AS problem, measured, allowed
 FROM rule_retry_over_limit_v1
 UNION ALL
 SELECT 5 AS priority, 'error_hidden' AS rule,
     trace_id, finding, tool_name, span_id, start_ns,
-    arg_key, arg_type, measured, allowed
+    NULL AS arg_key, NULL AS problem, NULL AS measured, NULL AS allowed
 FROM rule_error_hidden_v1;
 COMMENT ON VIEW set_diagnosis_v1 IS 'What the five rules found, a row per span or key';
 COMMENT ON COLUMN set_diagnosis_v1.priority IS '1 is the most important rule';
@@ -43,6 +44,6 @@ COMMENT ON COLUMN set_diagnosis_v1.tool_name IS 'The tool called';
 COMMENT ON COLUMN set_diagnosis_v1.span_id IS 'A call that the finding rests on';
 COMMENT ON COLUMN set_diagnosis_v1.start_ns IS 'Its start, nanoseconds since 1970 UTC';
 COMMENT ON COLUMN set_diagnosis_v1.arg_key IS 'args_mismatch: the key that does not fit';
-COMMENT ON COLUMN set_diagnosis_v1.arg_type IS 'args_mismatch: type of its value as written; NULL when absent';
+COMMENT ON COLUMN set_diagnosis_v1.problem IS 'args_mismatch: missing, or the type of its value as written';
 COMMENT ON COLUMN set_diagnosis_v1.measured IS 'timeout_exceeded: duration_ms; retry_over_limit: run length';
 COMMENT ON COLUMN set_diagnosis_v1.allowed IS 'timeout_exceeded: timeout_ms; retry_over_limit: max_retries';

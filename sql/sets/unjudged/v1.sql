@@ -2,8 +2,8 @@
 -- Judges:  nothing; the runs that cannot be judged, and why.
 -- Grain:   one row per trace in scope without a final answer span.
 -- Reads:   spans, base_trace_v1, base_final_answer_v1.
--- Fires when:        no invoke_agent span without a kept ancestor is there: the
---                    root was lost, has not arrived yet, or is in a cycle.
+-- Fires when:        no invoke_agent span without a kept ancestor is there:
+--                    the root was lost, has not arrived yet, or is in a cycle.
 -- Stays silent when: the trace has a final answer span.
 -- Order:   none; start_ns, then trace_id, is the order of runs.
 -- Version: first.

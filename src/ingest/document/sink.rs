@@ -1,6 +1,6 @@
 //! Where the spans of one text go while it is read.
 //!
-//! Owns the sums and the place of issues, so that what was read of a text can be taken back when its end turns out to be
+//! Owns the sums and the place of issues, so that what was read of a text can be taken back when its end is
 //! broken. It does not decide what is an issue.
 
 use super::{Context, Counts, Parsed};

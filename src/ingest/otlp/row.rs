@@ -6,9 +6,9 @@ use std::borrow::Cow;
 
 use serde::de::MapAccess;
 
+use super::Span;
 use super::any_value::{AnyValue, Attributes};
 use super::ids::Id;
-use super::Span;
 use crate::ingest::args::{ArgsError, canonical, text};
 use crate::ingest::convention::{Convention, Field};
 use crate::ingest::document::MissingStatus;
@@ -138,7 +138,8 @@ impl Names {
         attributes: &Attributes<'_>,
     ) -> Result<Self, Problem> {
         let is_call = operation == Operation::ExecuteTool;
-        let scalar = |field| convention.value(field, attributes).and_then(AnyValue::scalar).filter(|text| !text.is_empty());
+        let scalar =
+            |field| convention.value(field, attributes).and_then(AnyValue::scalar).filter(|text| !text.is_empty());
         let recorded = |field| {
             let text = convention.value(field, attributes).and_then(AnyValue::recorded);
             text.filter(|text| !convention.is_not_recorded(text)).map(Cow::into_owned)

@@ -8,7 +8,13 @@ use super::{durations, errors, stretches};
 #[test]
 fn notes_on_final_errors_tell_only_those_that_stand() {
     let sql = "SELECT trace_id, tool_name, span_id FROM note_final_error_not_hidden_v1 ORDER BY ALL";
-    assert_eq!(answers(&errors().store(), sql), ["final error|-|-"]);
+    let expected = [
+        "final error|-|-",
+        "final error, error again|-|-",
+        "final error, ok at the same time|-|-",
+        "final error, only another tool is ok|-|-",
+    ];
+    assert_eq!(answers(&errors().store(), sql), expected);
 }
 
 #[test]
@@ -55,12 +61,24 @@ fn notes_on_ways_of_writing_tell_each_way_of_a_stretch() {
         .span(xy("two ways", "s1", "{x,y}").start(5))
         .span(xy("two ways", "s2", "{y,x}"))
         .span(xy("two ways", "s3", "{x,y}"))
+        .span(call("two ways, then one way", "s1").args("1"))
+        .span(call("two ways, then one way", "s2").written("1 ", "1"))
+        .span(call("two ways, then one way", "s3").args("2"))
+        .span(call("two ways, then one way", "s4").args("2"))
         .span(xy("below the limit", "s1", "{x,y}"))
         .span(xy("below the limit", "s2", "{y,x}").tool("b"))
         .store();
     let sql =
         "SELECT trace_id, tool_name, span_id, start_ns, detail FROM note_args_written_differently_v1 ORDER BY ALL";
-    assert_eq!(answers(&store, sql), ["two ways|a|s1|5|{x,y}", "two ways|a|s1|5|{y,x}"]);
+    assert_eq!(
+        answers(&store, sql),
+        [
+            "two ways|a|s1|5|{x,y}",
+            "two ways|a|s1|5|{y,x}",
+            "two ways, then one way|a|s1|1050|1",
+            "two ways, then one way|a|s1|1050|1 ",
+        ]
+    );
 }
 
 #[test]
@@ -94,7 +112,8 @@ fn note_on_no_tool_definitions_is_silent_for_an_empty_set() {
 
 #[test]
 fn notes_on_reading_tell_the_issues_of_traces_in_scope() {
-    let mut fixture = Fixture::new().scope(&["t1", "no issue"]).calls("no issue", "a/1");
+    let mut fixture = Fixture::new().scope(&["t1", "no issue", "another issue"]).calls("no issue", "a/1");
+    fixture = fixture.calls("another issue", "a/!").issue("another issue", Some("s1"), IssueCode::ArgsNotJson);
     for trace in ["t1", "out of scope"] {
         fixture = fixture.calls(trace, "a/1");
         for (code, spans) in [
