@@ -23,13 +23,21 @@ const DAY_NS: i64 = 86_400_000_000_000;
     taco-trace diagnose --db taco.duckdb --since 2026-10-01 --verdict args-mismatch --format md")]
 pub(crate) struct Args {
     /// 트레이스 파일, 폴더, 글롭, 또는 - (표준 입력). 없으면 저장소를 판정합니다
-    #[arg(value_name = "경로", conflicts_with = "db")]
+    #[arg(help_heading = "인자", value_name = "경로", conflicts_with = "db")]
     paths: Vec<PathBuf>,
-    /// 판정할 저장소 파일 [기본값: taco.duckdb]
+    /// 판정할 저장소 파일 (기본 taco.duckdb)
     #[arg(long, value_name = "파일")]
     db: Option<PathBuf>,
-    /// 출력 형식: table, json, jsonl, md
-    #[arg(short, long, value_name = "형식", value_enum, default_value_t = Format::Table, hide_possible_values = true)]
+    /// 출력 형식: table(기본), json, jsonl, md
+    #[arg(
+        short,
+        long,
+        value_name = "형식",
+        value_enum,
+        default_value_t = Format::Table,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     format: Format,
     /// 결과를 이 파일에 씁니다
     #[arg(short, long, value_name = "파일")]
@@ -62,11 +70,25 @@ pub(crate) struct Args {
     /// 이 판정의 실행이 있으면 종료 상태를 1 로 합니다: any 또는 판정(쉼표로 여럿)
     #[arg(long, value_name = "판정", value_delimiter = ',')]
     fail_on: Vec<String>,
-    /// 도구 설명 수정안: template(규칙으로 만듦) 또는 off
-    #[arg(long, value_name = "방식", value_enum, default_value_t = DraftArg::Template, hide_possible_values = true)]
+    /// 도구 설명 수정안: template(규칙으로 만듦, 기본) 또는 off
+    #[arg(
+        long,
+        value_name = "방식",
+        value_enum,
+        default_value_t = DraftArg::Template,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     draft: DraftArg,
-    /// 색: auto, always, never
-    #[arg(long, value_name = "방식", value_enum, default_value_t = ColorChoice::Auto, hide_possible_values = true)]
+    /// 색: auto(기본), always, never
+    #[arg(
+        long,
+        value_name = "방식",
+        value_enum,
+        default_value_t = ColorChoice::Auto,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     color: ColorChoice,
     #[command(flatten)]
     load: LoadArgs,

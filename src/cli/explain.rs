@@ -17,16 +17,23 @@ use crate::store::Scope;
 #[command(after_help = "예: taco-trace explain 81c95e0b traces/2026-10-07.jsonl --tools tools.json")]
 pub(crate) struct Args {
     /// 펼칠 실행의 trace_id(앞부분만 적어도 됩니다)
-    #[arg(value_name = "trace_id")]
+    #[arg(help_heading = "인자", value_name = "trace_id")]
     trace: String,
     /// 트레이스 파일, 폴더, 글롭, 또는 - (표준 입력). 없으면 저장소에서 찾습니다
-    #[arg(value_name = "경로", conflicts_with = "db")]
+    #[arg(help_heading = "인자", value_name = "경로", conflicts_with = "db")]
     paths: Vec<PathBuf>,
-    /// 저장소 파일 [기본값: taco.duckdb]
+    /// 저장소 파일 (기본 taco.duckdb)
     #[arg(long, value_name = "파일")]
     db: Option<PathBuf>,
-    /// 색: auto, always, never
-    #[arg(long, value_name = "방식", value_enum, default_value_t = ColorChoice::Auto, hide_possible_values = true)]
+    /// 색: auto(기본), always, never
+    #[arg(
+        long,
+        value_name = "방식",
+        value_enum,
+        default_value_t = ColorChoice::Auto,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     color: ColorChoice,
     #[command(flatten)]
     load: LoadArgs,

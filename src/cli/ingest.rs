@@ -14,10 +14,10 @@ use crate::store::Store;
 #[command(after_help = "예: taco-trace ingest traces/ --tools tools.json --db taco.duckdb")]
 pub(crate) struct Args {
     /// 트레이스 파일, 폴더, 글롭, 또는 - (표준 입력). gzip 과 zstd 는 내용으로 알아봅니다
-    #[arg(value_name = "경로")]
+    #[arg(help_heading = "인자", value_name = "경로")]
     paths: Vec<PathBuf>,
-    /// 저장소 파일
-    #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE)]
+    /// 저장소 파일(기본 taco.duckdb)
+    #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE, hide_default_value = true)]
     db: PathBuf,
     /// 문제가 하나라도 있으면 종료 상태를 1 로 합니다
     #[arg(long)]

@@ -55,12 +55,25 @@ pub(crate) struct LoadArgs {
     /// 도구 정의에 재시도 한도가 없을 때 쓸 값(첫 호출 포함)
     #[arg(long, value_name = "번", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) default_max_retries: Option<i64>,
-    /// status 가 없는 span 을 어떻게 볼지
-    #[arg(long, value_name = "방식", value_enum, default_value_t = MissingStatusArg::Skip, hide_possible_values = true,
-        long_help = "status 가 없는 span 을 어떻게 볼지: skip(건너뜀) 또는 unset(ok 로 읽음)")]
+    /// status 가 없는 span: skip(건너뜀, 기본) 또는 unset(ok 로 읽음)
+    #[arg(
+        long,
+        value_name = "방식",
+        value_enum,
+        default_value_t = MissingStatusArg::Skip,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     pub(crate) missing_status: MissingStatusArg,
-    /// 문제 목록을 어디까지 보여줄지: first(20건) 또는 all
-    #[arg(long, value_name = "범위", value_enum, default_value_t = IssuesArg::First, hide_possible_values = true)]
+    /// 문제 목록: first(20건, 기본) 또는 all
+    #[arg(
+        long,
+        value_name = "범위",
+        value_enum,
+        default_value_t = IssuesArg::First,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     pub(crate) issues: IssuesArg,
     /// 진행 상황과 마지막 요약을 내지 않습니다
     #[arg(short, long)]

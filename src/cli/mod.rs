@@ -72,7 +72,12 @@ enum Command {
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Completions {
         /// 셸 이름: bash, zsh, fish
-        #[arg(value_name = "셸", hide_possible_values = true, value_parser = ["bash", "zsh", "fish"])]
+        #[arg(
+            help_heading = "인자",
+            value_name = "셸",
+            hide_possible_values = true,
+            value_parser = ["bash", "zsh", "fish"]
+        )]
         shell: String,
     },
     /// 매뉴얼 페이지(roff)를 냅니다

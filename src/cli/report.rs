@@ -146,7 +146,12 @@ fn node(span: &SpanRecord, depth: usize, earliest_ns: i64, judged: Option<&Judge
         offset_ms: (span.start_ns - earliest_ns) / 1_000_000,
         duration_ms: span.duration_ms,
         tool_args: span.tool_args.clone(),
-        place: format!("{}:{}", span.path.as_deref().unwrap_or_default(), span.line),
+        place: format!("{}:{}", file_name(span.path.as_deref().unwrap_or_default()), span.line),
         findings: (0..findings.len()).filter(|index| findings[*index].span_ids.contains(&span.span_id)).collect(),
     }
+}
+
+/// The last part of a path: the store has the whole of it.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }

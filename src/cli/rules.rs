@@ -25,7 +25,7 @@ enum RulesCommand {
     /// 규칙 하나의 SQL 을 그대로 보여줍니다
     Show {
         /// 규칙 이름(undefined_tool 등), 판정 이름, 또는 뷰 이름(rule_undefined_tool_v1)
-        #[arg(value_name = "규칙")]
+        #[arg(help_heading = "인자", value_name = "규칙")]
         rule: String,
         /// 판 번호(기본은 쓰이는 판)
         #[arg(long, value_name = "판")]

@@ -165,10 +165,18 @@ impl Reading<'_> {
 
     /// Parses one text, or says why it is none; nothing of it is taken then.
     fn text(&mut self, line: &Line<'_>) -> Result<(), DocumentError> {
-        let text = std::str::from_utf8(line.bytes).map_err(|error| DocumentError {
-            code: IssueCode::InvalidUtf8,
-            detail: error.valid_up_to().to_string(),
-            incomplete: false,
+        let text = std::str::from_utf8(line.bytes).map_err(|error| match error.error_len() {
+            Some(_) => DocumentError {
+                code: IssueCode::InvalidUtf8,
+                detail: error.valid_up_to().to_string(),
+                incomplete: false,
+            },
+            // The line ends inside a character: it was cut.
+            None => DocumentError {
+                code: IssueCode::TruncatedJson,
+                detail: line.bytes.len().to_string(),
+                incomplete: false,
+            },
         })?;
         let context = Context {
             conventions: &self.options.conventions,

@@ -5,22 +5,21 @@
 
 pub(crate) mod any_value;
 pub(crate) mod ids;
-pub(crate) mod span;
 mod row;
 
 use std::borrow::Cow;
 
 use serde::de::{MapAccess, SeqAccess};
 
-use self::any_value::AttributeList;
+use self::any_value::{AnyValue, AttributeList, Attributes};
 use self::ids::{Id, SPAN_ID_BYTES, TRACE_ID_BYTES};
 use self::row::Names;
 pub(crate) use self::row::{check_id, read_args};
 use crate::ingest::args::text;
-use crate::ingest::convention::Seen;
+use crate::ingest::convention::{Convention, Seen};
 use crate::ingest::document::json::{self, Key, Met, Reader, Tolerant, read_raw};
 use crate::ingest::document::sink::{Problem, Sink, SpanIds};
-use crate::model::IssueCode;
+use crate::model::{IssueCode, Operation};
 
 /// Reads the array `resourceSpans`.
 pub(crate) struct ResourceList<'r, 'a, 'de>(pub(crate) &'r mut Sink<'a, 'de>);
@@ -256,5 +255,87 @@ impl<'de> Reader<'de> for SpanReader<'_, '_, 'de> {
             *place = Some(json::raw(&mut map)?);
         }
         Ok(Met::Wanted)
+    }
+}
+
+/// The members of a span, as JSON text. Its attributes are in the sink's table.
+#[derive(Debug, Default)]
+struct Span<'de> {
+    trace_id: Option<&'de str>,
+    span_id: Option<&'de str>,
+    parent_span_id: Option<&'de str>,
+    name: Option<&'de str>,
+    start: Option<&'de str>,
+    end: Option<&'de str>,
+    status: Option<&'de str>,
+}
+
+impl<'de> Span<'de> {
+    /// Keeps, drops or skips the span.
+    fn settle(&self, sink: &mut Sink<'_, 'de>, scope_name: Option<&str>) {
+        sink.see();
+        // Lent by the sink, which is needed for more meanwhile.
+        let attributes = std::mem::take(&mut sink.attributes);
+        let name = self.name.and_then(text::decode);
+        let seen = Seen { attributes: &attributes, span_name: name.as_deref(), scope_name };
+        match sink.context.conventions.recognise(&seen) {
+            Some((convention, operation)) => self.keep(sink, convention, operation, &attributes),
+            None => self.leave(sink, &attributes),
+        }
+        sink.attributes = attributes;
+    }
+
+    /// A span that no convention recognises.
+    fn leave(&self, sink: &mut Sink<'_, 'de>, attributes: &Attributes<'de>) {
+        let ids = SpanIds {
+            trace_id: Id::read(self.trace_id, TRACE_ID_BYTES).hex(),
+            span_id: Id::read(self.span_id, SPAN_ID_BYTES).hex(),
+            parent_span_id: Id::read(self.parent_span_id, SPAN_ID_BYTES).hex(),
+        };
+        match (sink.context.conventions.operation_name(attributes), attributes.wrong()) {
+            // What the span is may stand in what could not be read.
+            (None, Some(kind)) => {
+                sink.skip_span(Problem::new(IssueCode::AttributesInvalid, kind), ids, self.first());
+            }
+            (operation, _) => sink.drop_span(operation.as_deref().unwrap_or_default(), ids),
+        }
+    }
+
+    fn keep(
+        &self,
+        sink: &mut Sink<'_, 'de>,
+        convention: &Convention,
+        operation: Operation,
+        attributes: &Attributes<'de>,
+    ) {
+        let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES);
+        let span_id = Id::read(self.span_id, SPAN_ID_BYTES);
+        let parent = Id::read(self.parent_span_id, SPAN_ID_BYTES);
+        let parent_is_invalid = parent == Id::Invalid;
+        let checked = self.check(sink.context.missing_status, &trace_id, &span_id, attributes);
+        let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
+        let checked = checked.and_then(|checked| {
+            let names = Names::of(convention, operation, attributes)?;
+            Ok((checked, names))
+        });
+        let (checked, names) = match checked {
+            Ok(both) => both,
+            Err(problem) => return sink.skip_span(problem, ids, self.first()),
+        };
+        let known = (ids.trace_id.clone(), ids.span_id.clone());
+        if parent_is_invalid {
+            let value = self.parent_span_id.unwrap_or_default();
+            sink.span_issue(Problem::of_value(IssueCode::ParentIdInvalid, value), known.clone(), self.first());
+        }
+        let keys = sink.context.conventions.wanted();
+        for slot in attributes.repeated() {
+            let problem = Problem::new(IssueCode::AttributeRepeated, keys.key(*slot));
+            sink.span_issue(problem, known.clone(), self.first());
+        }
+        let (row, args_problem) = checked.into_row(ids, names, sink.context.line);
+        if let Some(problem) = args_problem {
+            sink.span_issue(problem, known, self.first());
+        }
+        sink.keep(row);
     }
 }

@@ -13,7 +13,7 @@ use super::document::MissingStatus;
 use super::document::json::{self, Key, Met, Reader, Tolerant};
 use super::document::sink::{Problem, Sink, SpanIds};
 use super::otlp::ids::{Id, SPAN_ID_BYTES, TRACE_ID_BYTES};
-use super::otlp::span::{check_id, read_args};
+use super::otlp::{check_id, read_args};
 use crate::ingest::frame::raw_excerpt;
 use crate::model::{IssueCode, JsonType, Operation, SpanRow, Status};
 
@@ -96,8 +96,8 @@ impl<'de> Columns<'de> {
             }
             None => Err(breach("operation", self.operation)),
         };
-        let checked = check_id(&trace_id, self.trace_id, (IssueCode::TraceIdMissing, IssueCode::TraceIdInvalid))
-            .and_then(|()| check_id(&span_id, self.span_id, (IssueCode::SpanIdMissing, IssueCode::SpanIdInvalid)))
+        let checked = check_id(&trace_id, self.trace_id, IssueCode::TraceIdMissing, IssueCode::TraceIdInvalid)
+            .and_then(|()| check_id(&span_id, self.span_id, IssueCode::SpanIdMissing, IssueCode::SpanIdInvalid))
             .and(operation)
             .and_then(|operation| self.row(operation, sink.context.missing_status));
         let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
@@ -105,7 +105,9 @@ impl<'de> Columns<'de> {
             Ok(row) => row,
             Err(problem) => return sink.skip_span(problem, ids, self.first_column()),
         };
-        (row.args_key, row.args) = read_args(row.tool_args.as_deref(), &mut warnings);
+        let args_problem;
+        (row.args_key, row.args, args_problem) = read_args(row.tool_args.as_deref());
+        warnings.extend(args_problem);
         for warning in warnings {
             sink.span_issue(warning, (ids.trace_id.clone(), ids.span_id.clone()), self.first_column());
         }

@@ -18,6 +18,7 @@ pub enum Ending {
 
 /// Words that the sound rules below would get wrong, as Korean writers commonly say them.
 const EXCEPTIONS: &[(&str, Ending)] = &[
+    ("app", Ending::Consonant),
     ("bit", Ending::Vowel),
     ("blob", Ending::Consonant),
     ("check", Ending::Vowel),

@@ -6,24 +6,48 @@ use minijinja::context;
 use minijinja::value::Serde;
 
 use super::Texts;
-use super::layout::{plain, thousands};
+use super::layout::{plain, plain_short};
 use super::terminal::{
-    Report, RunView, UnjudgedView, against, assumption_lines, draft_diff, short_time, shown_arguments, verdict_counts,
+    ARGUMENT_CHARS, NAME_CHARS, Report, RunView, UnjudgedView, against, agent_name, also_found, assumption_lines,
+    draft_of, measured, short_time, shown_arguments, verdict_counts,
 };
 use super::words::{phrase, word};
 use crate::model::{Finding, Verdict};
 
-/// Text for a table cell or a line: on one line, and with every sign that Markdown would read escaped.
+/// Text for a table cell or a line: on one line, and with every sign that Markdown would read escaped, so that
+/// it makes no markup, no HTML, no link and no second cell.
 #[must_use]
 pub fn cell(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in plain(text).trim().chars() {
-        if matches!(c, '|' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '\\' | '#' | '~' | '&') {
+    let plain = plain(text);
+    let text = plain.trim();
+    let mut out = String::with_capacity(text.len() + 8);
+    let marker = list_marker(text);
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        let rest = &text[at + c.len_utf8()..];
+        let read = match c {
+            '|' | '`' | '*' | '<' | '>' | '[' | ']' | '\\' | '#' | '~' | '&' | '$' => true,
+            // Inside a word it is a letter, and names stay readable and searchable.
+            '_' => !(before.is_alphanumeric() && rest.starts_with(char::is_alphanumeric)),
+            ':' => rest.starts_with("//"),
+            '.' => before.eq_ignore_ascii_case(&'w') && text[..at].to_ascii_lowercase().ends_with("www"),
+            _ => false,
+        };
+        if read || marker == Some(at) {
             out.push('\\');
         }
         out.push(c);
+        before = c;
     }
     out
+}
+
+/// Where the sign stands that would make a list or an underline of a line: `- `, `+ `, `===`, `1. `, `1) `.
+fn list_marker(text: &str) -> Option<usize> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let sign = text.as_bytes().get(digits)?;
+    let marks = if digits == 0 { matches!(sign, b'-' | b'+' | b'=') } else { matches!(sign, b'.' | b')') };
+    marks.then_some(digits)
 }
 
 /// The report as one Markdown document.
@@ -71,27 +95,25 @@ impl Document<'_> {
             self.line(&text);
             return;
         }
+        let runs = phrase(self.texts, "runs", context! { count => report.runs.len() });
+        self.line(&format!("{runs}\n"));
         self.header(&[self.word("verdict"), self.word("count")]);
         for (verdict, count) in verdict_counts(report) {
             self.row(&[cell(verdict.label()), count.to_string()]);
         }
         if !report.unjudged.is_empty() {
-            let label = phrase(self.texts, "unjudged_count", context! { count => report.unjudged.len() });
-            let (label, count) = label.rsplit_once(' ').unwrap_or((&label, ""));
-            self.row(&[label.to_owned(), count.to_owned()]);
+            self.row(&[self.word("unjudged_label"), report.unjudged.len().to_string()]);
         }
     }
 
     fn attention(&mut self, run: &RunView<'_>) {
         let diagnosis = run.diagnosis;
-        self.line(&format!("\n## {} · {}\n", diagnosis.verdict.label(), &diagnosis.trace_id));
+        self.line(&format!("\n## {} · {}\n", diagnosis.verdict.label(), cell(&diagnosis.trace_id)));
         self.line(&format!("{}\n", cell(&diagnosis.summary)));
-        let agent = diagnosis.agent_name.clone().unwrap_or_else(|| self.word("nobody"));
-        let also = diagnosis.also_found.iter().map(|verdict| verdict.label()).collect::<Vec<_>>().join(", ");
         let facts = [
-            ("agent", cell(&agent)),
-            ("time", short_time(&run.start_time)),
-            ("also", also),
+            ("agent", cell(&agent_name(self.texts, diagnosis))),
+            ("time", cell(&short_time(&run.start_time))),
+            ("also", also_found(diagnosis)),
             ("fix", diagnosis.fix_target.map_or("", |fix| fix.label()).to_owned()),
         ];
         for (key, text) in facts.into_iter().filter(|(_, text)| !text.is_empty()) {
@@ -106,7 +128,7 @@ impl Document<'_> {
         }
         for arguments in diagnosis.findings.iter().filter_map(shown_arguments) {
             let label = self.word("arguments");
-            self.line(&format!("\n{label}: {}", cell(arguments)));
+            self.line(&format!("\n{label}: {}", cell(&plain_short(arguments, ARGUMENT_CHARS))));
         }
         self.notes(&diagnosis.notes);
         self.draft(run);
@@ -115,16 +137,13 @@ impl Document<'_> {
     fn finding(&mut self, run: &RunView<'_>, finding: &Finding) {
         let defined = against(self.texts, finding).join(", ");
         for span_id in &finding.span_ids {
-            let (measured, status) = match run.calls.get(span_id) {
-                Some((duration_ms, status)) => (format!("{}ms", thousands(*duration_ms)), status.as_str().to_owned()),
-                None => (self.word("final"), run.diagnosis.final_status.as_str().to_owned()),
-            };
+            let (measured, status) = measured(self.texts, run, finding, span_id);
             self.row(&[
                 finding.rule.verdict().label().to_owned(),
-                cell(&finding.tool_name),
-                span_id.clone(),
+                cell(&plain_short(&finding.tool_name, NAME_CHARS)),
+                cell(span_id),
                 measured,
-                status,
+                status.to_owned(),
                 cell(&defined),
             ]);
         }
@@ -141,16 +160,14 @@ impl Document<'_> {
     }
 
     fn draft(&mut self, run: &RunView<'_>) {
-        let (Some(draft), Some((tool, today))) = (&run.diagnosis.description_draft, run.described) else { return };
-        let title = phrase(self.texts, "draft_for", context! { tool => cell(tool) });
-        let (label, hint) = (self.word("draft"), self.word("draft_hint"));
-        let diff = draft_diff(today, draft);
+        let Some((title, diff)) = draft_of(self.texts, run) else { return };
+        let label = self.word("draft");
         // A fence is longer than any run of backticks inside it.
         let longest = diff.iter().flat_map(|(_, line)| line.split(|c| c != '`').map(str::len)).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
-        self.line(&format!("\n{label}: {title} · {hint}\n\n{fence}diff"));
+        self.line(&format!("\n{label}: {}\n\n{fence}diff", cell(&title)));
         for (sign, text) in diff {
-            self.line(&format!("{sign} {}", plain(&text)));
+            self.line(&format!("{sign} {text}"));
         }
         self.line(&fence);
     }
@@ -170,11 +187,10 @@ impl Document<'_> {
         self.line(&format!("\n## {title}\n"));
         self.header(&["trace", "time", "agent", "summary", "notes"].map(|key| word(self.texts, key)));
         for run in normal {
-            let agent = run.diagnosis.agent_name.clone().unwrap_or_else(|| self.word("nobody"));
             self.row(&[
-                run.diagnosis.trace_id.clone(),
-                short_time(&run.start_time),
-                cell(&agent),
+                cell(&run.diagnosis.trace_id),
+                cell(&short_time(&run.start_time)),
+                cell(&agent_name(self.texts, run.diagnosis)),
                 cell(&run.diagnosis.summary),
                 cell(&run.diagnosis.notes.join(" ")),
             ]);
@@ -190,7 +206,8 @@ impl Document<'_> {
         self.header(&["trace", "time", "calls", "reason"].map(|key| word(self.texts, key)));
         for run in unjudged {
             let reason = cell(&self.word(&run.reason));
-            self.row(&[run.trace_id.clone(), short_time(&run.start_time), run.tool_calls.to_string(), reason]);
+            let time = cell(&short_time(&run.start_time));
+            self.row(&[cell(&run.trace_id), time, run.tool_calls.to_string(), reason]);
         }
     }
 

@@ -102,6 +102,10 @@ struct Values {
     gap_ms: i64,
     run_length: i64,
     max_retries: i64,
+    /// Undefined tools: how often they were called, how often that ended in error, and whether nothing else was.
+    times: usize,
+    failed: usize,
+    alone: bool,
     missing: Vec<String>,
     types: Vec<TypeError>,
     /// A later call of the tool had the missing keys and ended ok: `next` or `later`.
@@ -181,7 +185,18 @@ fn fill_finding(values: &mut Values, run: &RunFacts, rule: Rule) {
     let last_error =
         run.calls.iter().rposition(|call| call.tool_name == first.tool_name && call.status == Status::Error);
     let last_call = run.calls.iter().rposition(|call| call.tool_name == first.tool_name);
+    let (times, failed) = outcomes(run, &values.tools);
+    // Without the calls at hand only the first is known.
+    values.times = times.max(1);
+    values.failed = if times == 0 { usize::from(first.span_status == Status::Error) } else { failed };
+    values.alone = run.tool_calls == i64::try_from(values.times).unwrap_or(i64::MAX);
     values.called_again = first.calls > 1 || last_call > last_error;
+}
+
+/// How often these tools were called, and how often that ended in error.
+fn outcomes(run: &RunFacts, tools: &[String]) -> (usize, usize) {
+    let calls: Vec<&CallFacts> = run.calls.iter().filter(|call| tools.contains(&call.tool_name)).collect();
+    (calls.len(), calls.iter().filter(|call| call.status == Status::Error).count())
 }
 
 /// Whether a later call of the same tool had every missing key and ended ok, in a run that ended ok.

@@ -83,6 +83,10 @@ pub struct ToolSetView {
 pub(super) const SHORT_SHA: usize = 12;
 /// Width of the label column.
 const LABEL: usize = 10;
+/// Longest name, key or path that a report shows, in characters.
+pub(super) const NAME_CHARS: usize = 120;
+/// Longest arguments that a report shows, in characters; the JSON output has them in full.
+pub(super) const ARGUMENT_CHARS: usize = 400;
 
 /// The report in lines of at most `style.width` cells.
 #[must_use]
@@ -115,7 +119,7 @@ pub(super) fn assumption_lines(texts: &Texts, assumptions: &Assumptions) -> Vec<
         lines.push(match &set.sha256 {
             None => phrase(texts, "assume_no_tools", context! { traces => set.traces }),
             Some(sha) => {
-                let source = plain(set.source.as_deref().unwrap_or_default()).into_owned();
+                let source = plain_short(set.source.as_deref().unwrap_or_default(), NAME_CHARS);
                 let values = context! {
                     source, sha => short(sha), tools => set.tools.unwrap_or_default(), traces => set.traces
                 };
@@ -131,33 +135,55 @@ pub(super) fn short_time(start_time: &str) -> String {
     start_time.get(..19).unwrap_or(start_time).replace('T', " ")
 }
 
-/// What the definition says against a finding, and the arguments where they matter.
+/// The agent of the final answer span, or that it has no name.
+pub(super) fn agent_name(texts: &Texts, diagnosis: &Diagnosis) -> String {
+    diagnosis.agent_name.as_ref().map_or_else(|| word(texts, "nobody"), |name| plain_short(name, NAME_CHARS))
+}
+
+/// Labels of the verdicts that hold besides the first.
+pub(super) fn also_found(diagnosis: &Diagnosis) -> String {
+    diagnosis.also_found.iter().map(|verdict| verdict.label()).collect::<Vec<_>>().join(", ")
+}
+
+/// What the definition says against a finding.
 pub(super) fn against(texts: &Texts, finding: &Finding) -> Vec<String> {
-    let integer = |field: &str| {
-        finding.evidence.iter().find(|evidence| evidence.field == field && evidence.table == "tool_definitions").map_or(
-            0,
-            |evidence| match evidence.value {
-                EvidenceValue::Integer(value) => value,
-                _ => 0,
-            },
-        )
+    let integer = |wanted: &dyn Fn(&Evidence) -> bool| match finding.evidence.iter().find(|e| wanted(e)) {
+        Some(Evidence { value: EvidenceValue::Integer(value), .. }) => *value,
+        _ => 0,
     };
+    let defined = |field: &str| integer(&|e| e.table == "tool_definitions" && e.field == field);
     match finding.rule {
         Rule::UndefinedTool => vec![word(texts, "undefined")],
         Rule::ArgsMismatch => {
-            let keys = finding.missing_keys.join(", ");
+            let keys =
+                finding.missing_keys.iter().map(|key| plain_short(key, NAME_CHARS)).collect::<Vec<_>>().join(", ");
             let missing = (!keys.is_empty()).then(|| phrase(texts, "missing", context! { keys }));
-            missing.into_iter().chain(finding.type_errors.iter().cloned()).collect()
+            let types = finding.type_errors.iter().map(|error| plain_short(error, NAME_CHARS));
+            missing.into_iter().chain(types).collect()
         }
         Rule::TimeoutExceeded => {
             let gap = finding.timeout_gap_ms.unwrap_or_default();
-            vec![phrase(texts, "timeout", context! { limit => integer("timeout_ms"), gap })]
+            vec![phrase(texts, "timeout", context! { limit => defined("timeout_ms"), gap })]
         }
         Rule::RetryOverLimit => {
             let length = finding.run_length.unwrap_or_default();
-            vec![phrase(texts, "retries", context! { length, limit => integer("max_retries") })]
+            vec![phrase(texts, "retries", context! { length, limit => defined("max_retries") })]
         }
-        Rule::ErrorHidden => vec![phrase(texts, "unrecovered", context! { count => 0 })],
+        Rule::ErrorHidden => {
+            let count = integer(&|e| e.table == "spans" && e.agg.is_some());
+            vec![phrase(texts, "unrecovered", context! { count })]
+        }
+    }
+}
+
+/// Duration and status of a span of a finding. The final answer of a hidden error is no call: it has a status only.
+pub(super) fn measured(texts: &Texts, run: &RunView<'_>, finding: &Finding, span_id: &str) -> (String, &'static str) {
+    let is_final = finding.rule == Rule::ErrorHidden && finding.span_ids.last().is_some_and(|last| last == span_id);
+    match run.calls.get(span_id) {
+        Some((duration_ms, status)) => (format!("{}ms", thousands(*duration_ms)), status.as_str()),
+        None if is_final => (word(texts, "final"), run.diagnosis.final_status.as_str()),
+        // The caller gave no figures: none are better than invented ones.
+        None => ("-".to_owned(), "-"),
     }
 }
 
@@ -238,7 +264,7 @@ impl Page<'_> {
         }
         self.run_facts(run);
         for finding in &diagnosis.findings {
-            self.finding(finding, run.calls);
+            self.finding(finding, run);
         }
         if let Some(fix) = diagnosis.fix_target {
             let label = word(self.texts, "fix");
@@ -251,12 +277,9 @@ impl Page<'_> {
     fn run_facts(&mut self, run: &RunView<'_>) {
         let diagnosis = run.diagnosis;
         let label = |key| word(self.texts, key);
-        let also = diagnosis.also_found.iter().map(|verdict| verdict.label()).collect::<Vec<_>>().join(", ");
-        let nobody = label("nobody");
-        let agent = diagnosis.agent_name.clone().unwrap_or(nobody);
         let rows = [
-            (label("also"), also),
-            (label("agent"), agent),
+            (label("also"), also_found(diagnosis)),
+            (label("agent"), agent_name(self.texts, diagnosis)),
             (label("trace"), diagnosis.trace_id.clone()),
             (label("time"), short_time(&run.start_time)),
             (label("summary"), diagnosis.summary.clone()),
@@ -266,44 +289,43 @@ impl Page<'_> {
         }
     }
 
-    /// The calls of a finding, one row each, with the definition beside the first.
-    fn finding(&mut self, finding: &Finding, calls: &BTreeMap<String, (i64, Status)>) {
+    /// What a finding says, and its spans, one row each.
+    fn finding(&mut self, finding: &Finding, run: &RunView<'_>) {
         let label = word(self.texts, "evidence");
-        let head = format!("{} · {}", plain_short(&finding.tool_name, 60), against(self.texts, finding).join(" · "));
+        let tool = plain_short(&finding.tool_name, NAME_CHARS);
+        let head = format!("{tool} · {}", against(self.texts, finding).join(" · "));
         self.labelled(&label, &head, Ansi::new());
-        let indent = " ".repeat(LABEL + 4);
-        for span_id in &finding.span_ids {
-            let row = match calls.get(span_id) {
-                Some((duration_ms, status)) => {
-                    let duration = pad_start(&format!("{}ms", thousands(*duration_ms)), 12);
-                    format!("{indent}{}{duration}  {}", pad_end(span_id, 16), status.as_str())
-                }
-                None => format!("{indent}{}  {}", pad_end(span_id, 16), word(self.texts, "final")),
-            };
+        let row = |indent: &str, span_id: &str| {
+            let (duration, status) = measured(self.texts, run, finding, span_id);
+            format!("{indent}{}{}  {status}", pad_end(&plain_short(span_id, 32), 16), pad_start(&duration, 12))
+        };
+        // In a narrow window the rows move to the left before anything is cut.
+        let wide = " ".repeat(LABEL + 4);
+        let fits = finding.span_ids.iter().all(|span_id| width(&row(&wide, span_id)) <= self.style.cells());
+        let indent = if fits { wide.as_str() } else { "    " };
+        let mut rows: Vec<String> = finding.span_ids.iter().map(|span_id| row(indent, span_id)).collect();
+        if let Some(arguments) = shown_arguments(finding) {
+            let arguments = plain_short(arguments, ARGUMENT_CHARS);
+            rows.push(format!("{indent}{} {arguments}", word(self.texts, "arguments")));
+        }
+        for row in rows {
             let row = truncate_to_width(&row, self.style.cells());
             self.line(&row);
-        }
-        if let Some(arguments) = shown_arguments(finding) {
-            let text = format!("{indent}{} {}", word(self.texts, "arguments"), plain_short(arguments, 400));
-            let text = truncate_to_width(&text, self.style.cells());
-            self.line(&text);
         }
     }
 
     fn draft(&mut self, run: &RunView<'_>) {
-        let (Some(draft), Some((tool, today))) = (&run.diagnosis.description_draft, run.described) else { return };
+        let Some((title, diff)) = draft_of(self.texts, run) else { return };
         let label = word(self.texts, "draft");
-        let title = phrase(self.texts, "draft_for", context! { tool });
-        let text = format!("{title} · {}", word(self.texts, "draft_hint"));
-        self.labelled(&label, &text, Ansi::new());
-        for (sign, line) in draft_diff(today, draft) {
+        self.labelled(&label, &title, Ansi::new());
+        for (sign, line) in diff {
             let color = match sign {
                 '-' => AnsiColor::Red.on_default(),
                 '+' => AnsiColor::Green.on_default(),
                 _ => Ansi::new(),
             };
             let first = format!("    {sign} ");
-            for wrapped in wrap(&plain(&line), self.style.cells(), &first, "      ") {
+            for wrapped in wrap(&line, self.style.cells(), &first, "      ") {
                 let painted = self.style.paint(color, &wrapped);
                 self.line(&painted);
             }
@@ -330,7 +352,7 @@ impl Page<'_> {
         self.wrapped(&text, "", "  ");
         if report.show_all {
             for run in normal {
-                let agent = run.diagnosis.agent_name.clone().unwrap_or_else(|| word(self.texts, "nobody"));
+                let agent = agent_name(self.texts, run.diagnosis);
                 let text = format!("{} {} {agent}", run.diagnosis.trace_id, short_time(&run.start_time));
                 self.wrapped(&text, "  ", "    ");
                 self.wrapped(&run.diagnosis.summary, "    ", "    ");
@@ -349,7 +371,8 @@ impl Page<'_> {
         let title = phrase(self.texts, "unjudged", context! { count => unjudged.len() });
         self.wrapped(&title, "□ ", "  ");
         for run in unjudged {
-            let text = format!("{} {}", run.trace_id, short_time(&run.start_time));
+            let calls = phrase(self.texts, "tool_calls", context! { count => run.tool_calls });
+            let text = format!("{} {} {calls}", run.trace_id, short_time(&run.start_time));
             self.wrapped(&text, "  ", "    ");
             let reason = word(self.texts, &run.reason);
             self.wrapped(&reason, "    ", "    ");
@@ -383,15 +406,25 @@ fn color_of(verdict: Verdict) -> Ansi {
     }
 }
 
+/// The title of the draft of a run, and the draft against the description as it stands.
+pub(super) fn draft_of(texts: &Texts, run: &RunView<'_>) -> Option<(String, Vec<(char, String)>)> {
+    let draft = run.diagnosis.description_draft.as_ref()?;
+    let hint = word(texts, "draft_hint");
+    // Without a description to compare with, the whole draft is new.
+    let Some((tool, today)) = run.described else { return Some((hint, draft_diff("", draft))) };
+    let title = phrase(texts, "draft_for", context! { tool });
+    Some((format!("{title} · {hint}"), draft_diff(today, draft)))
+}
+
 /// Sentences of the description that go, stay and come.
-pub(super) fn draft_diff(today: &str, draft: &str) -> Vec<(char, String)> {
+fn draft_diff(today: &str, draft: &str) -> Vec<(char, String)> {
     // A description is one paragraph: its sentences are the lines of the diff.
     let sentences = |text: &str| {
         let mut lines = String::new();
-        for sentence in text.split_inclusive(['.', '\n']) {
-            let sentence = sentence.trim();
-            if !sentence.is_empty() {
-                lines.push_str(sentence);
+        for line in text.split('\n') {
+            for sentence in line.split_inclusive(". ").map(str::trim).filter(|sentence| !sentence.is_empty()) {
+                // Made harmless before the comparison, which would break lines at a carriage return too.
+                lines.push_str(&plain(sentence));
                 lines.push('\n');
             }
         }

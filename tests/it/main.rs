@@ -2,10 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod args;
 mod cli;
+mod convention;
+mod document;
+mod fixtures;
 mod frame;
 mod migrations;
+mod oracle;
 mod portable;
+mod render;
+mod report;
 mod source;
 mod stock_duckdb;
 mod support;

@@ -16,7 +16,7 @@ const HELD_STORE: &str = "TACO_TRACE_TEST_HELD_STORE";
 
 /// A folder for one store, removed at the end of the test.
 fn folder() -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder for the test can be made");
     let path = folder.path().join("taco.duckdb");
     (folder, path)
 }
@@ -46,10 +46,7 @@ fn migration_files_are_numbered_without_gaps_and_all_applied() {
         let words: Vec<&str> =
             words.unwrap_or_else(|| panic!("{name} is not {version:04}_verb_object.sql")).split('_').collect();
         let plain = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
-        assert!(
-            words.len() >= 2 && words.iter().all(|word| plain(&word)),
-            "{name} is not {version:04}_verb_object.sql"
-        );
+        assert!(words.len() >= 2 && words.iter().all(plain), "{name} is not {version:04}_verb_object.sql");
         let sha256 = sha256_hex(&fs::read(repository().join(&path)).unwrap());
         expected.push(format!("{version}|{name}|{sha256}"));
     }

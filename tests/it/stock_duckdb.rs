@@ -28,7 +28,7 @@ fn ingest_seed(store: &Path) {
         .arg("--db")
         .arg(store)
         .output()
-        .unwrap();
+        .expect("the program can be run");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -41,9 +41,9 @@ fn stock_duckdb(script: &str, arguments: &[String]) -> Option<String> {
         eprintln!("skipped: no python3 with the package duckdb");
         return None;
     }
-    let output = Command::new("python3").args(["-c", script]).args(arguments).output().unwrap();
+    let output = Command::new("python3").args(["-c", script]).args(arguments).output().expect("python3 ran just now");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Some(String::from_utf8(output.stdout).unwrap())
+    Some(String::from_utf8(output.stdout).expect("names and numbers are UTF-8"))
 }
 
 #[test]

@@ -167,7 +167,8 @@ fn issue_codes_are_in_the_readme() {
 }
 
 fn schema(name: &str) -> Value {
-    serde_json::from_str(&read(&format!("schemas/{name}.schema.json"))).unwrap()
+    serde_json::from_str(&read(&format!("schemas/{name}.schema.json")))
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The texts of an array in a schema, in order; `null` as nothing.

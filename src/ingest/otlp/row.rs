@@ -14,7 +14,7 @@ use crate::ingest::convention::{Convention, Field};
 use crate::ingest::document::MissingStatus;
 use crate::ingest::document::json::{self, Key, Met, Reader, read_raw};
 use crate::ingest::document::sink::{Problem, SpanIds};
-use crate::model::{IssueCode, Operation, SpanRow, Status};
+use crate::model::{CallArg, IssueCode, Operation, SpanRow, Status};
 
 /// A span whose ids, times and status can be used.
 pub(super) struct Checked {
@@ -25,15 +25,15 @@ pub(super) struct Checked {
 }
 
 impl Span<'_> {
-    /// The text of a member, to show where the span stands.
+    /// The member that stands first in the text, to show where the span begins.
     pub(super) fn first(&self) -> Option<&str> {
         [self.trace_id, self.span_id, self.name, self.parent_span_id, self.start, self.end, self.status]
             .into_iter()
             .flatten()
-            .next()
+            .min_by_key(|member| member.as_ptr().addr())
     }
 
-    /// Looks at ids, times and status in this order; the first problem is the one told.
+    /// Looks at ids, times, status and the shape of the attributes in this order; the first problem is the one told.
     pub(super) fn check(
         &self,
         missing_status: MissingStatus,
@@ -41,9 +41,6 @@ impl Span<'_> {
         span_id: &Id,
         attributes: &Attributes,
     ) -> Result<Checked, Problem> {
-        if let Some(kind) = attributes.wrong() {
-            return Err(Problem::new(IssueCode::AttributesInvalid, kind));
-        }
         check_id(trace_id, self.trace_id, IssueCode::TraceIdMissing, IssueCode::TraceIdInvalid)?;
         check_id(span_id, self.span_id, IssueCode::SpanIdMissing, IssueCode::SpanIdInvalid)?;
         let start_ns = time(self.start, "startTimeUnixNano")?;
@@ -52,6 +49,10 @@ impl Span<'_> {
             return Err(Problem::new(IssueCode::EndBeforeStart, format!("{start_ns} > {end_ns}")));
         }
         let (status, status_message) = status(self.status, missing_status)?;
+        // Before the tool name, which may stand in what could not be read.
+        if let Some(kind) = attributes.wrong() {
+            return Err(Problem::new(IssueCode::AttributesInvalid, kind));
+        }
         Ok(Checked { start_ns, end_ns, status, status_message })
     }
 }
@@ -78,25 +79,45 @@ fn time(json: Option<&str>, key: &str) -> Result<i64, Problem> {
 }
 
 fn status(json: Option<&str>, missing: MissingStatus) -> Result<(Status, Option<String>), Problem> {
-    let Some(json) = json.filter(|json| *json != "null") else {
+    let Some(json) = json else {
         return match missing {
             MissingStatus::Skip => Err(Problem::new(IssueCode::StatusMissing, "")),
             MissingStatus::Unset => Ok((Status::Ok, None)),
         };
     };
+    // The key is there, so it is no broken input; null is the default in proto3 JSON.
+    if json == "null" {
+        return Ok((Status::Ok, None));
+    }
     let mut members = StatusMembers::default();
     if read_raw(json, &mut members) != Met::Wanted {
         return Err(Problem::of_value(IssueCode::StatusInvalid, json));
     }
     let code = members.code.filter(|code| *code != "null").unwrap_or("0");
-    let decoded = text::decode(code);
-    let status = match decoded.as_deref().unwrap_or(code) {
-        "0" | "1" | "STATUS_CODE_UNSET" | "STATUS_CODE_OK" | "Unset" | "Ok" | "UNSET" | "OK" => Status::Ok,
-        "2" | "STATUS_CODE_ERROR" | "Error" | "ERROR" => Status::Error,
-        _ => return Err(Problem::of_value(IssueCode::StatusInvalid, code)),
-    };
+    let status = status_of_code(code).ok_or_else(|| Problem::of_value(IssueCode::StatusInvalid, code))?;
     let message = members.message.and_then(text::decode).filter(|message| !message.is_empty());
     Ok((status, message.map(Cow::into_owned)))
+}
+
+/// Enum values as integers, in strings too, the names of the protocol, and those that SDKs print.
+fn status_of_code(json: &str) -> Option<Status> {
+    let decoded = text::decode(json);
+    let code = decoded.as_deref().unwrap_or(json);
+    if text::is_number(code) {
+        return match text::to_i64(code)? {
+            0 | 1 => Some(Status::Ok),
+            2 => Some(Status::Error),
+            _ => None,
+        };
+    }
+    let name = code.strip_prefix("STATUS_CODE_").unwrap_or(code);
+    if name.eq_ignore_ascii_case("unset") || name.eq_ignore_ascii_case("ok") {
+        Some(Status::Ok)
+    } else if name.eq_ignore_ascii_case("error") {
+        Some(Status::Error)
+    } else {
+        None
+    }
 }
 
 #[derive(Default)]
@@ -193,7 +214,7 @@ impl Checked {
 }
 
 /// Canonical arguments, their keys, and the problem when they are not JSON.
-pub(crate) fn read_args(tool_args: Option<&str>) -> (Option<String>, Vec<crate::model::CallArg>, Option<Problem>) {
+pub(crate) fn read_args(tool_args: Option<&str>) -> (Option<String>, Vec<CallArg>, Option<Problem>) {
     match tool_args.map(canonical) {
         None => (None, Vec::new(), None),
         Some(Ok(read)) => (Some(read.text), read.args, None),

@@ -60,8 +60,10 @@ fn note_set_has_every_note_in_the_order_of_telling() {
 
 /// A run with calls, one without, and three traces that cannot be judged.
 fn runs() -> Fixture {
-    let limited = Fixture::new().tool(tool("a")).tool(tool("free").timeout_ms(None).max_retries(None).unreadable());
-    limited
+    Fixture::new()
+        .tool(tool("a"))
+        .tool(tool("a").set("set2"))
+        .tool(tool("free").timeout_ms(None).max_retries(None).unreadable())
         .span(answer("with calls", "root").start(20).error())
         .span(call("with calls", "s1").start(10).error())
         .span(call("with calls", "s2").no_args())
