@@ -173,3 +173,10 @@ CREATE TABLE judgements (
     runs_with_findings BIGINT NOT NULL,
     unjudged BIGINT NOT NULL
 );
+
+-- At most one row: the view files that the views were last made from, and what
+-- DuckDB stored of them, so that views changed by hand are noticed.
+CREATE TABLE view_state (
+    files_sha256 VARCHAR NOT NULL,
+    stored_sha256 VARCHAR NOT NULL
+);

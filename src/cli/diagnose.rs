@@ -11,7 +11,7 @@ use super::terminal::{self, ColorChoice};
 use super::{exit, report};
 use crate::diagnose::{DraftMode, JudgedRun, Outcome, diagnose};
 use crate::model::Verdict;
-use crate::render::Texts;
+use crate::render::{Texts, errors};
 use crate::store::{Scope, Store};
 
 /// Nanoseconds of a day.
@@ -116,8 +116,11 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let store = load::open_store(texts, &args.paths, args.db.as_deref(), &args.load, &mut scope)?;
     let drafts = if args.draft == DraftArg::Template { DraftMode::Template } else { DraftMode::Off };
     let outcome = diagnose(&store, texts, &scope, drafts).map_err(Failure::from)?;
-    if args.paths.is_empty() {
-        record(&store, &scope, &outcome)?;
+    if args.paths.is_empty()
+        && let Err(failure) = record(&store, &scope, &outcome)
+    {
+        // The verdicts are there all the same: a full disk must not keep them from being read.
+        terminal::tell(&errors::error(texts, failure.kind, &failure.values));
     }
     let selected = select(outcome, args, &verdicts);
     let style = terminal::style(args.color, args.output.is_some());

@@ -143,7 +143,7 @@ fn node(span: &SpanRecord, depth: usize, earliest_ns: i64, judged: Option<&Judge
         span_id: span.span_id.clone(),
         status: span.status,
         start_time: span.start_time.clone(),
-        offset_ms: (span.start_ns - earliest_ns) / 1_000_000,
+        offset_ms: span.start_ns.saturating_sub(earliest_ns) / 1_000_000,
         duration_ms: span.duration_ms,
         tool_args: span.tool_args.clone(),
         place: format!("{}:{}", file_name(span.path.as_deref().unwrap_or_default()), span.line),

@@ -102,12 +102,11 @@ pub fn ingest_summary(texts: &Texts, summary: &IngestSummary) -> String {
         dropped: Vec<(String, u64)>,
         seconds: String,
     }
-    let unnamed = |name: &String| if name.is_empty() { "-".to_owned() } else { plain(name).into_owned() };
     texts.render(
         "ingest_summary.j2",
         Values {
             summary,
-            dropped: summary.dropped.iter().map(|(name, count)| (unnamed(name), *count)).collect(),
+            dropped: summary.dropped.iter().map(|(name, count)| (plain(name).into_owned(), *count)).collect(),
             seconds: format!("{:.2}", summary.seconds),
         },
     )

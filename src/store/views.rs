@@ -1,6 +1,8 @@
-//! The SQL views: embedded in the order of `sql/_order`, created anew at each open, and prepared.
+//! The SQL views: embedded in the order of `sql/_order`, and kept equal to their files at each open.
 
-use duckdb::Connection;
+use std::collections::BTreeSet;
+
+use duckdb::{Connection, OptionalExt, params};
 
 use super::StoreError;
 use crate::digest::sha256_hex;
@@ -107,15 +109,49 @@ pub fn rule_set_sha256() -> String {
     sha256_hex(text.as_bytes())
 }
 
-/// Creates every view in one transaction. A stored `CREATE OR REPLACE` that is already the same is
-/// done again: it costs milliseconds and heals a store in which a view was dropped by hand.
+/// Makes sure that the views are those of this program. They are made anew, in one transaction, when the
+/// files changed, or when what the store has differs from what was made: dropped or replaced by hand.
 pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
-    connection.execute_batch("BEGIN").map_err(StoreError::statement("views"))?;
+    let files = rule_set_sha256();
+    let recorded = recorded_state(connection)?;
+    if recorded.as_ref().is_some_and(|(made_from, _)| *made_from == files)
+        && recorded.map(|(_, stored)| stored) == Some(stored_sha256(connection)?)
+    {
+        return Ok(());
+    }
+    let transaction = connection.unchecked_transaction().map_err(StoreError::statement("views"))?;
     for file in VIEW_FILES {
-        if let Err(error) = connection.execute_batch(file.sql) {
-            connection.execute_batch("ROLLBACK").ok();
-            return Err(StoreError::statement(file.path)(error));
+        transaction.execute_batch(file.sql).map_err(StoreError::statement(file.path))?;
+    }
+    let stored = stored_sha256(&transaction)?;
+    transaction.execute_batch("DELETE FROM view_state").map_err(StoreError::statement("view_state"))?;
+    transaction
+        .execute("INSERT INTO view_state VALUES (?, ?)", params![files, stored])
+        .map_err(StoreError::statement("view_state"))?;
+    transaction.commit().map_err(StoreError::statement("views"))
+}
+
+fn recorded_state(connection: &Connection) -> Result<Option<(String, String)>, StoreError> {
+    connection
+        .query_row("SELECT files_sha256, stored_sha256 FROM view_state", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+        .map_err(StoreError::statement("view_state"))
+}
+
+/// sha256 over what DuckDB keeps of our views; views of the user's own do not count.
+fn stored_sha256(connection: &Connection) -> Result<String, StoreError> {
+    let step = || StoreError::statement("queries/views.sql");
+    let mut statement = connection.prepare(include_str!("../../sql/queries/views.sql")).map_err(step())?;
+    let rows =
+        statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).map_err(step())?;
+    let ours: BTreeSet<String> = VIEW_FILES.iter().map(ViewFile::view).collect();
+    let mut text = String::new();
+    for row in rows {
+        let (name, sql) = row.map_err(step())?;
+        if ours.contains(&name) {
+            text.push_str(&sql);
+            text.push('\n');
         }
     }
-    connection.execute_batch("COMMIT").map_err(StoreError::statement("views"))
+    Ok(sha256_hex(text.as_bytes()))
 }

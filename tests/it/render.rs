@@ -289,7 +289,10 @@ fn issue_list_stops_and_counts_the_rest() {
     };
     let text = ingest_summary(&texts, &counts);
     assert!(
-        text.contains("1,234") && text.contains("chat 5") && text.contains("- 6") && text.contains("0.50초"),
+        text.contains("1,234")
+            && text.contains("chat 5")
+            && text.contains("(operation 없음) 6")
+            && text.contains("0.50초"),
         "{text}"
     );
 }

@@ -124,6 +124,11 @@ impl Span {
         Self { parent: Some(id.to_owned()), ..self }
     }
 
+    /// Below none.
+    pub(crate) fn no_parent(self) -> Self {
+        Self { parent: None, ..self }
+    }
+
     /// Names a parent that is not in the store.
     pub(crate) fn parent_lost(self) -> Self {
         Self { parent_lost: true, ..self }

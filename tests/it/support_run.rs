@@ -54,11 +54,6 @@ impl Outcome {
     }
 }
 
-/// Judges texts, each a file of its own, read in this order.
-pub(crate) fn judge_text(traces: &[&str], tools: &str) -> Outcome {
-    judge_batches([(tools, traces)])
-}
-
 /// Judges several runs of ingest into one store: in each, tools.json is put in force before texts are read.
 pub(crate) fn judge_batches<'t>(batches: impl IntoIterator<Item = (&'t str, &'t [&'t str])>) -> Outcome {
     let mut run = Run::new(MissingStatus::Skip);

@@ -115,7 +115,7 @@ fn defined_call_needs_the_exact_name_in_the_tool_set_of_the_trace() {
 fn final_answer_of_several_candidates_is_taken_in_the_stated_order() {
     let pair = |fixture: Fixture, first: Span, second: Span| fixture.span(first).span(second);
     let agent = |trace: &str, id: &str, start, end| answer(trace, id).start(start).end(end);
-    let mut fixture = Fixture::new().calls("1 no agent", "a/1");
+    let mut fixture = Fixture::new().span(call("1 no agent", "s1").no_parent());
     for (trace, first, second) in [
         // The other one ends later, starts later and has the smaller id: a kept parent counts first.
         ("2 lost parent", (5, 50), (1, 10)),
@@ -147,6 +147,7 @@ fn final_answer_of_several_candidates_is_taken_in_the_stated_order() {
 fn stretches() -> Fixture {
     let limited = Fixture::new().tool(tool("a").max_retries(3)).tool(tool("b").max_retries(3));
     limited
+        .tool(tool("a").set("set2").max_retries(2))
         .tool(tool("once").max_retries(1))
         .tool(tool("free").max_retries(None))
         .calls("2 of 3", "a/1 a/1")

@@ -163,6 +163,15 @@ impl World {
         lines
     }
 
+    /// The same with traces of another name, to stand beside this world in one store.
+    pub(super) fn named(&self, variant: usize) -> Self {
+        let mut world = self.clone();
+        for trace in &mut world.traces {
+            trace.id.replace_range(..1, &format!("{variant:x}"));
+        }
+        world
+    }
+
     /// The same with a dropped span between each of these spans and its parent.
     pub(super) fn with_dropped_parents(&self, chosen: &[bool]) -> Self {
         let mut world = self.clone();
@@ -306,14 +315,15 @@ pub(super) fn worlds() -> impl Strategy<Value = Vec<World>> {
 }
 
 fn world() -> impl Strategy<Value = World> {
-    let names = subsequence(DEFINED.to_vec(), 1..=DEFINED.len()).prop_shuffle();
+    let few = subsequence(DEFINED.to_vec(), 1..=2);
+    let names = prop_oneof![1 => few, 3 => subsequence(DEFINED.to_vec(), 3..=DEFINED.len())].prop_shuffle();
     let bodies = prop::collection::vec((schema(), 1..=5_i64, 1..=3_i64), DEFINED.len());
     let tools = (names, bodies).prop_map(|(names, bodies)| {
         let tools = names.into_iter().zip(bodies);
         tools.map(|(name, (schema, timeout_ms, max_retries))| Tool { name, schema, timeout_ms, max_retries }).collect()
     });
     // Few texts for all calls of a world, so that equal ones follow one another.
-    let traces = prop::collection::vec(super::json::args(&KEYS), 1..=3)
+    let traces = prop::collection::vec(super::json::args(&KEYS), 1..=2)
         .prop_flat_map(|pool| prop::collection::vec(trace(pool), 1..=4))
         .prop_flat_map(|drafts| (Just(drafts), Just((1..=4).collect::<Vec<u8>>()).prop_shuffle()))
         .prop_map(|(drafts, ids)| {
@@ -325,14 +335,14 @@ fn world() -> impl Strategy<Value = World> {
 
 fn schema() -> impl Strategy<Value = Schema> {
     let types = prop_oneof![
-        1 => Just(Types::Any),
+        5 => Just(Types::Any),
         4 => select(&TYPES[..]).prop_map(Types::One),
-        2 => subsequence(TYPES.to_vec(), 1..=3).prop_shuffle().prop_map(Types::List),
+        4 => subsequence(TYPES.to_vec(), 1..=5).prop_shuffle().prop_map(Types::List),
     ];
     let properties = subsequence(KEYS.to_vec(), 0..=KEYS.len()).prop_shuffle();
     let mut names = KEYS.to_vec();
     names.push(REQUIRED_ONLY);
-    let required = subsequence(names, 0..=3).prop_shuffle();
+    let required = prop_oneof![Just(Vec::new()), subsequence(names, 0..=3).prop_shuffle()];
     let readable =
         (properties, prop::collection::vec(types, KEYS.len()), required).prop_map(|(keys, types, required)| {
             Schema::Readable { properties: keys.into_iter().zip(types).collect(), required }
@@ -365,11 +375,15 @@ enum Parent {
 fn trace(pool: Vec<Json>) -> impl Strategy<Value = Vec<Span>> {
     let agent = select(&[Some("규정 질의"), Some("b"), None][..]).prop_map(Kind::Agent);
     let other = select(&["chat", "", "embeddings"][..]).prop_map(Kind::Other);
-    let upper = prop_oneof![8 => agent, 6 => other, 1 => Just(Kind::Nameless)];
-    let name = prop_oneof![5 => Just("lookup"), 3 => Just("search"), 1 => Just("Search"), 1 => Just("report"),
-        1 => Just("nowhere")];
+    let upper = prop_oneof![8 => agent.clone(), 6 => other, 1 => Just(Kind::Nameless)];
+    let name = prop_oneof![
+        20 => Just("lookup"), 8 => Just("search"), 4 => Just("Search"), 4 => Just("report"), 1 => Just("nowhere"),
+    ];
     let call = (name, args(pool)).prop_map(|(name, args)| Kind::Call(name, args));
-    let uppers = prop::collection::vec(draft(upper, (10, 12, 1, 3)), 0..=6);
+    // Most runs have a root agent, so that they can be judged.
+    let root = prop::option::weighted(0.8, draft(agent, (8, 0, 1, 1)));
+    let uppers = (root, prop::collection::vec(draft(upper, (10, 12, 1, 3)), 0..=5))
+        .prop_map(|(root, others)| root.into_iter().chain(others).collect());
     let calls = prop::collection::vec(draft(call, (1, 12, 1, 1)), 0..=8);
     let ids = Just((1..=14).collect::<Vec<u8>>()).prop_shuffle();
     (uppers, calls, ids).prop_map(|(uppers, calls, ids)| assemble(uppers, calls, &ids))
