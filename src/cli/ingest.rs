@@ -48,6 +48,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 issues: loaded.issues,
                 traces: loaded.totals.traces,
                 seconds: loaded.seconds,
+                coverage: store.coverage().map_err(Failure::from)?,
             },
         ));
     }

@@ -337,9 +337,8 @@ fn progress_bar(sources: &[Source], quiet: bool) -> ProgressBar {
         return ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
     }
     let bar = ProgressBar::new(total);
-    if let Ok(style) =
-        ProgressStyle::with_template("{bar:24} {bytes}/{total_bytes} · span {msg} · {bytes_per_sec} · 남은 시간 {eta}")
-    {
+    let template = "{wide_bar} {bytes}/{total_bytes} · span {msg} · {bytes_per_sec} · {eta}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
     bar.enable_steady_tick(Duration::from_millis(200));

@@ -289,8 +289,8 @@ impl<R: Read> LineReader<R> {
         let most = self.most_from(self.current.start);
         let newline = match self.find_newline(closed_at, most + 1) {
             Found::Newline(newline) if newline <= most => Some(newline),
-            Found::End => None,
-            Found::Newline(_) | Found::OverLimit => return TextEnd::Within(closed_at),
+            Found::End if self.read_end() <= most => None,
+            Found::Newline(_) | Found::End | Found::OverLimit => return TextEnd::Within(closed_at),
         };
         let Some(fed_to) = fed_to else { return TextEnd::Line(newline) };
         let rest = newline.map_or_else(|| self.read_end(), |newline| newline + 1);

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use minijinja::context;
+use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::Texts;
 use super::layout::plain;
-use crate::model::{IssueCode, Severity};
+use super::words::{phrase, word};
+use crate::model::{Coverage, IssueCode, Severity};
 
 /// An issue as it is told on standard error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +49,8 @@ pub struct IngestSummary {
     pub traces: u64,
     /// Wall time in seconds.
     pub seconds: f64,
+    /// What all runs of the store let the rules check.
+    pub coverage: Coverage,
 }
 
 /// The reason of an issue of this code; `detail` is what the code leaves open.
@@ -100,13 +105,21 @@ pub fn ingest_summary(texts: &Texts, summary: &IngestSummary) -> String {
         #[serde(flatten)]
         summary: &'a IngestSummary,
         dropped: Vec<(String, u64)>,
+        spans_dropped: u64,
         seconds: String,
+        coverage: String,
+        capture: String,
     }
+    let coverage = summary.coverage;
+    let lacks_arguments = coverage.with_arguments < coverage.tool_calls;
     texts.render(
         "ingest_summary.j2",
         Values {
             summary,
             dropped: summary.dropped.iter().map(|(name, count)| (plain(name).into_owned(), *count)).collect(),
+            spans_dropped: summary.dropped.values().sum(),
+            coverage: phrase(texts, "coverage", context! { c => Serde(coverage) }),
+            capture: if lacks_arguments { word(texts, "capture") } else { String::new() },
             seconds: format!("{:.2}", summary.seconds),
         },
     )

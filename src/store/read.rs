@@ -3,7 +3,7 @@
 use duckdb::{Row, params};
 
 use super::{Store, StoreError};
-use crate::model::{Status, ToolDefinition};
+use crate::model::{Coverage, Status, ToolDefinition};
 
 /// Which runs are judged, and with which tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -363,6 +363,24 @@ impl Store {
                 reason: row.get(3)?,
             })
         })
+    }
+
+    /// What the traces in scope let the rules check, in sum.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn coverage(&self) -> Result<Coverage, StoreError> {
+        let rows = self.rows(include_str!("../../sql/queries/coverage.sql"), [], |row| {
+            Ok(Coverage {
+                tool_calls: row.get(0)?,
+                with_arguments: row.get(1)?,
+                with_readable_arguments: row.get(2)?,
+                with_known_tool: row.get(3)?,
+                with_timeout: row.get(4)?,
+                with_max_retries: row.get(5)?,
+            })
+        })?;
+        Ok(rows.into_iter().next().unwrap_or_default())
     }
 
     /// The tool sets that the traces in scope are judged with.

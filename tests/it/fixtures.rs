@@ -119,8 +119,7 @@ fn malformed_input_is_skipped_with_its_line_and_the_rest_is_judged() {
         let file = str_of(&kind["file"]);
         let found = judged("malformed", file);
         let lines: Vec<u64> = array(&kind["lines"]).iter().filter_map(Value::as_u64).collect();
-        let accepted: Vec<&str> =
-            [&kind["expect"]].into_iter().chain(array(&kind["also_ok"])).map(|what| str_of(what)).collect();
+        let accepted: Vec<&str> = [&kind["expect"]].into_iter().chain(array(&kind["also_ok"])).map(str_of).collect();
         let happened = what_happened(&found, &lines);
         assert!(accepted.contains(&happened), "{file}: {happened}, not {accepted:?}: {:?}", found.sources[0].issues);
         for trace_id in good_traces(file) {

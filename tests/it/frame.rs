@@ -444,6 +444,16 @@ fn write(pieces: &[(Piece, bool)]) -> (String, Vec<u64>) {
     (text, starts)
 }
 
+/// Found by 1.8 million random texts: a text that ends with the stream was let one byte over the limit.
+#[test]
+fn extended_text_at_the_end_of_the_stream_keeps_the_limit() {
+    for limit in [5, 6] {
+        let mut reader = LineReader::with_limit(&b"[\n]{{{"[..], limit);
+        assert!(matches!(reader.next(), Some(Framed::Line(_))));
+        assert!(reader.extend().is_some_and(|line| line.bytes.len() <= limit), "{limit}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 

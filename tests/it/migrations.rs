@@ -89,6 +89,27 @@ fn view_dropped_by_hand_is_there_again_after_opening() {
     assert_eq!(answers(&store, "SELECT * FROM set_diagnosis_v1"), [""; 0]);
 }
 
+/// A view that was changed by hand would judge under the name of the released one.
+#[test]
+fn view_replaced_by_hand_is_the_released_one_again_after_opening() {
+    let (_folder, path) = folder();
+    let store = Store::open(&path).unwrap();
+    store.execute("CREATE OR REPLACE VIEW base_trace_v1 AS SELECT 'forged' AS trace_id, 'x' AS tool_set").unwrap();
+    assert_eq!(answers(&store, "SELECT trace_id FROM base_trace_v1"), ["forged"]);
+    drop(store);
+    assert_eq!(answers(&Store::open(&path).unwrap(), "SELECT trace_id FROM base_trace_v1"), [""; 0]);
+}
+
+/// Opening a store that is current writes nothing: it can be asked on a full disk.
+#[test]
+fn views_that_are_current_are_left_alone() {
+    let (_folder, path) = folder();
+    drop(Store::open(&path).unwrap());
+    let before = std::fs::read(&path).unwrap();
+    drop(Store::open(&path).unwrap());
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
 #[test]
 fn newer_store_is_refused_with_both_versions() {
     let (_folder, path) = folder();

@@ -286,12 +286,16 @@ fn issue_list_stops_and_counts_the_rest() {
         issues: 2,
         traces: 1,
         seconds: 0.5,
+        coverage: Coverage { tool_calls: 4, with_arguments: 3, ..Coverage::default() },
     };
     let text = ingest_summary(&texts, &counts);
     assert!(
         text.contains("1,234")
             && text.contains("chat 5")
-            && text.contains("(operation 없음) 6")
+            && text.contains("(없음) 6")
+            && text.contains("버림 11")
+            && text.contains("CAPTURE")
+            && text.contains("버림 11")
             && text.contains("0.50초"),
         "{text}"
     );

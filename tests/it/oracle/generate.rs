@@ -323,7 +323,8 @@ fn world() -> impl Strategy<Value = World> {
         tools.map(|(name, (schema, timeout_ms, max_retries))| Tool { name, schema, timeout_ms, max_retries }).collect()
     });
     // Few texts for all calls of a world, so that equal ones follow one another.
-    let traces = prop::collection::vec(super::json::args(&KEYS), 1..=2)
+    let traces = (super::json::args(&KEYS), super::json::args(&KEYS))
+        .prop_map(|(one, other)| vec![one.with_other_number_texts(), one, other])
         .prop_flat_map(|pool| prop::collection::vec(trace(pool), 1..=4))
         .prop_flat_map(|drafts| (Just(drafts), Just((1..=4).collect::<Vec<u8>>()).prop_shuffle()))
         .prop_map(|(drafts, ids)| {
@@ -386,7 +387,9 @@ fn trace(pool: Vec<Json>) -> impl Strategy<Value = Vec<Span>> {
         .prop_map(|(root, others)| root.into_iter().chain(others).collect());
     let calls = prop::collection::vec(draft(call, (1, 12, 1, 1)), 0..=8);
     let ids = Just((1..=14).collect::<Vec<u8>>()).prop_shuffle();
-    (uppers, calls, ids).prop_map(|(uppers, calls, ids)| assemble(uppers, calls, &ids))
+    let agents_tie = prop::bool::weighted(0.3);
+    (uppers, calls, ids, agents_tie)
+        .prop_map(|(uppers, calls, ids, agents_tie)| assemble(tie_agents(uppers, agents_tie), calls, &ids))
 }
 
 fn args(pool: Vec<Json>) -> impl Strategy<Value = Args> {
@@ -427,6 +430,17 @@ fn draft(kind: impl Strategy<Value = Kind>, parents: (u32, u32, u32, u32)) -> im
             style,
         },
     )
+}
+
+/// Gives all agents the times of the first one.
+fn tie_agents(mut uppers: Vec<Draft>, tie: bool) -> Vec<Draft> {
+    let mut agents = uppers.iter_mut().filter(|draft| tie && matches!(draft.kind, Kind::Agent(_)));
+    if let Some(first) = agents.next() {
+        for agent in agents {
+            (agent.start_ns, agent.duration_ns) = (first.start_ns, first.duration_ns);
+        }
+    }
+    uppers
 }
 
 /// Gives spans their ids and parents. A call never stands below a call unless an agent is between: such a pair

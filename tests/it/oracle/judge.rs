@@ -117,7 +117,7 @@ fn calls(trace: &Trace) -> Vec<Call<'_>> {
                 Args::Text(json, spelling) => (Some(json.write(*spelling)), Some(json)),
                 Args::Structure(json) => (Some(json.write(Spelling::default())), Some(json)),
             };
-            calls.push(Call { span, tool: *tool, recorded, args });
+            calls.push(Call { span, tool, recorded, args });
         }
     }
     calls.sort_by(|one, two| (one.span.start_ns, &one.span.id).cmp(&(two.span.start_ns, &two.span.id)));
