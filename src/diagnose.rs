@@ -360,6 +360,13 @@ fn description_draft(
             keys.push(key);
         }
     }
+    // A draft names only what the schema describes (seed 002, rule 11): a key that stands in `required` alone is left
+    // out of it.
+    let described: Vec<String> = property_names(&tool.json_schema);
+    keys.retain(|key| described.contains(key));
+    if keys.is_empty() {
+        return (None, None);
+    }
     let missing = keys
         .iter()
         .map(|key| MissingKey { key: (*key).clone(), description: property_description(&tool.json_schema, key) })
@@ -375,4 +382,10 @@ fn description_draft(
 fn property_description(json_schema: &str, key: &str) -> Option<String> {
     let schema: serde_json::Value = serde_json::from_str(json_schema).ok()?;
     Some(schema.get("properties")?.get(key)?.get("description")?.as_str()?.to_owned())
+}
+
+fn property_names(json_schema: &str) -> Vec<String> {
+    let schema: Option<serde_json::Value> = serde_json::from_str(json_schema).ok();
+    let properties = schema.as_ref().and_then(|schema| schema.get("properties")?.as_object());
+    properties.map(|properties| properties.keys().cloned().collect()).unwrap_or_default()
 }

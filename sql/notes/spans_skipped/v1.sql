@@ -13,7 +13,7 @@ SELECT
     CAST(NULL AS VARCHAR) AS tool_name,
     CAST(NULL AS VARCHAR) AS span_id,
     CAST(0 AS BIGINT) AS start_ns,
-    COUNT(*) AS measured,
+    COUNT(DISTINCT COALESCE(i.span_id, i.raw)) AS measured,
     CAST(NULL AS BIGINT) AS allowed,
     CAST(NULL AS VARCHAR) AS detail
 FROM ingest_issues i
