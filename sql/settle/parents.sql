@@ -61,13 +61,27 @@ WHERE spans.trace_id = r.trace_id
     AND spans.span_id = r.span_id
     AND (spans.parent_span_id IS DISTINCT FROM r.parent_span_id
         OR spans.parent_lost <> r.parent_lost);
--- Every kept span of such a trace has a kept parent: its parents form a cycle.
+-- Spans that no walk down from a span without a parent comes to: their parents
+-- lead back to themselves.
 CREATE OR REPLACE TEMP TABLE cycles AS
-SELECT r.trace_id AS trace_id
+WITH RECURSIVE rooted AS (
+    SELECT r.trace_id AS trace_id, r.span_id AS span_id
+    FROM resolved r
+    WHERE r.parent_span_id IS NULL
+    UNION
+    SELECT r.trace_id AS trace_id, r.span_id AS span_id
+    FROM rooted p
+    JOIN resolved r
+        ON r.trace_id = p.trace_id
+        AND r.parent_span_id = p.span_id
+)
+SELECT DISTINCT r.trace_id AS trace_id
 FROM resolved r
 WHERE NOT EXISTS (
-    SELECT 1 FROM ingest_issues i
-    WHERE i.code = 'parent_cycle' AND i.trace_id = r.trace_id
-)
-GROUP BY r.trace_id
-HAVING COUNT(*) = COUNT(r.parent_span_id);
+        SELECT 1 FROM rooted k
+        WHERE k.trace_id = r.trace_id AND k.span_id = r.span_id
+    )
+    AND NOT EXISTS (
+        SELECT 1 FROM ingest_issues i
+        WHERE i.code = 'parent_cycle' AND i.trace_id = r.trace_id
+    );

@@ -310,3 +310,28 @@ fn rule_of(verdict: &Value) -> Option<&str> {
         other => panic!("a verdict without a name here: {other}"),
     }
 }
+
+/// A cycle beside a proper root is reported too, and the run is judged all the same.
+#[test]
+fn cycle_of_parents_beside_a_root_is_reported_and_noted() {
+    let span = |id: u8, parent: &str, operation: &str| {
+        format!(
+            r#"{{"traceId":"{:032x}","spanId":"{id:016x}","parentSpanId":"{parent}","name":"s",
+                "startTimeUnixNano":"{}","endTimeUnixNano":"200","status":{{}},"attributes":[
+                {{"key":"gen_ai.operation.name","value":{{"stringValue":"{operation}"}}}},
+                {{"key":"gen_ai.tool.name","value":{{"stringValue":"lookup"}}}}]}}"#,
+            7,
+            100 + u64::from(id)
+        )
+    };
+    let spans = [
+        span(1, "", "invoke_agent"),
+        span(2, "0000000000000003", "execute_tool"),
+        span(3, "0000000000000002", "execute_tool"),
+    ];
+    let text = format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#, spans.join(","));
+    let outcome = super::support_run::judge_batches([("[]", &[text.as_str()][..])]);
+    let run = &outcome.runs[0].diagnosis;
+    assert_eq!(run.tool_calls, 2);
+    assert!(run.notes.iter().any(|note| note.contains("제자리로")), "{:?}", run.notes);
+}
