@@ -28,8 +28,9 @@ pub struct JudgedRun {
     pub tool_set: Option<String>,
     /// What the run let the rules check.
     pub coverage: Coverage,
-    /// The calls that the findings rest on, by span id: duration in milliseconds and status.
-    pub calls: BTreeMap<String, (i64, Status)>,
+    /// The calls that the findings rest on, by span id: duration in milliseconds and status. A call that stands in messages
+    /// only has no duration, and a status where they say so.
+    pub calls: BTreeMap<String, (Option<i64>, Option<Status>)>,
     /// Today's description of the tool that a draft is for.
     pub described_tool: Option<DescribedTool>,
 }
@@ -52,6 +53,8 @@ pub struct Outcome {
     pub unjudged: Vec<UnjudgedRow>,
     /// Tool sets that were in force.
     pub tool_sets: Vec<ToolSetRow>,
+    /// Names of the conventions of calls whose arguments were not recorded.
+    pub conventions_without_arguments: Vec<String>,
 }
 
 /// Whether runs with missing keys get a draft of a better description.
@@ -94,7 +97,8 @@ fn collect(store: &Store, texts: &Texts, drafts: DraftMode) -> Result<Outcome, S
         let definitions = row.tool_set.as_ref().and_then(|set| tools.get(set)).map_or(&[][..], Vec::as_slice);
         runs.push(judged_run(texts, row, &found, &noted, &called, definitions));
     }
-    Ok(Outcome { runs, unjudged: store.unjudged()?, tool_sets })
+    let conventions_without_arguments = store.conventions_without_arguments()?;
+    Ok(Outcome { runs, unjudged: store.unjudged()?, tool_sets, conventions_without_arguments })
 }
 
 fn take_while_eq<T>(rows: &mut std::iter::Peekable<impl Iterator<Item = T>>, same: impl Fn(&T) -> bool) -> Vec<T> {
@@ -139,8 +143,13 @@ fn judged_run(
             with_known_tool: run.with_known_tool,
             with_timeout: run.with_timeout,
             with_max_retries: run.with_max_retries,
+            without_span: run.without_span,
+            failed_beside_status: run.failed_beside_status,
         },
-        calls: found.iter().map(|row| (row.span_id.clone(), (row.duration_ms, row.status))).collect(),
+        calls: found
+            .iter()
+            .map(|row| (row.span_id.clone(), (row.has_span.then_some(row.duration_ms), row.status)))
+            .collect(),
         described_tool,
     }
 }
@@ -212,7 +221,7 @@ fn timeout_exceeded(finding: &mut Finding, row: &FindingRow) {
     finding.timeout_gap_ms = Some(duration_ms - timeout_ms);
     finding.evidence.push(Evidence::span(&row.span_id, "duration_ms", EvidenceValue::Integer(duration_ms)));
     finding.evidence.push(Evidence::tool(&row.tool_name, "timeout_ms", EvidenceValue::Integer(timeout_ms)));
-    finding.evidence.push(Evidence::span(&row.span_id, "status", text(Some(row.status.as_str()))));
+    finding.evidence.push(Evidence::span(&row.span_id, "status", text(row.status.map(Status::as_str))));
 }
 
 fn retry_over_limit(finding: &mut Finding, first: &FindingRow) {
@@ -227,7 +236,7 @@ fn retry_over_limit(finding: &mut Finding, first: &FindingRow) {
 fn error_hidden(finding: &mut Finding, rows: &[&FindingRow], run: &RunRow) {
     for row in rows {
         finding.evidence.push(Evidence::span(&row.span_id, "tool_name", text(Some(&row.tool_name))));
-        finding.evidence.push(Evidence::span(&row.span_id, "status", text(Some(row.status.as_str()))));
+        finding.evidence.push(Evidence::span(&row.span_id, "status", text(row.status.map(Status::as_str))));
         finding.evidence.push(Evidence::count("spans", "span_id", 0));
     }
     finding.span_ids.push(run.final_span_id.clone());
@@ -282,12 +291,16 @@ fn run_facts(
             missing_keys: finding.missing_keys.clone(),
             type_errors: rows.iter().filter_map(|row| type_error(row)).collect(),
             span_status: first.status,
+            in_messages: !first.has_span,
             duration_ms: first.duration_ms,
             timeout_ms: first.timeout_ms,
             timeout_gap_ms: finding.timeout_gap_ms,
             run_length: finding.run_length,
             max_retries: if *rule == Rule::RetryOverLimit { first.allowed } else { None },
-            first_call: calls.iter().position(|call| call.span_id == first.span_id).unwrap_or_default(),
+            later_from: match calls.iter().position(|call| first.has_span && call.span_id == first.span_id) {
+                Some(place) => place + 1,
+                None => called.iter().filter(|call| call.start_ns < first.start_ns).count(),
+            },
         }
     });
     RunFacts {
@@ -329,6 +342,7 @@ fn notes_of(texts: &Texts, rows: &[NoteRow]) -> Vec<String> {
                     span_id: row.span_id.clone(),
                     measured: row.measured,
                     limit: row.allowed,
+                    detail: row.detail.clone(),
                 },
             ));
         }

@@ -1,6 +1,7 @@
 -- Tool calls of the runs whose summary tells of single calls: those with a
 -- finding and those with an error call.
-SELECT s.trace_id, s.span_id, s.tool_name, s.status, s.duration_ms, s.args_key
+SELECT s.trace_id, s.span_id, s.tool_name, s.status, s.duration_ms, s.args_key,
+    s.start_ns
 FROM spans s
 JOIN set_run_v1 r ON r.trace_id = s.trace_id
 WHERE s.operation = 'execute_tool'

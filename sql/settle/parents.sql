@@ -5,7 +5,8 @@
 -- and skipped spans are climbed (UNION removes what was seen: a cycle ends).
 CREATE OR REPLACE TEMP TABLE kept AS
 SELECT s.trace_id AS trace_id, s.span_id AS span_id,
-    s.recorded_parent_span_id AS recorded_parent_span_id
+    s.recorded_parent_span_id AS recorded_parent_span_id,
+    s.tool_name AS tool_name, s.call_id AS call_id
 FROM spans s
 JOIN touched t ON t.trace_id = s.trace_id;
 CREATE OR REPLACE TEMP TABLE climbed AS
@@ -51,7 +52,9 @@ SELECT
     CASE WHEN c.span_id IS NULL THEN k.recorded_parent_span_id
         ELSE c.parent_span_id END AS parent_span_id,
     (c.span_id IS NOT NULL AND c.parent_span_id IS NULL
-        AND NOT c.reached_root) AS parent_lost
+        AND NOT c.reached_root) AS parent_lost,
+    k.tool_name AS tool_name,
+    k.call_id AS call_id
 FROM kept k
 LEFT JOIN climbed c ON c.trace_id = k.trace_id AND c.span_id = k.span_id;
 UPDATE spans

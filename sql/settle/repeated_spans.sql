@@ -12,12 +12,16 @@ SELECT
         AND n.end_ns = o.end_ns
         AND n.agent_name IS NOT DISTINCT FROM o.agent_name
         AND n.tool_name IS NOT DISTINCT FROM o.tool_name
-        AND n.tool_args IS NOT DISTINCT FROM o.tool_args
+        AND COALESCE(n.tool_args_raw,
+                CASE WHEN n.args_from_messages THEN NULL ELSE n.tool_args END)
+            IS NOT DISTINCT FROM COALESCE(o.tool_args_raw,
+                CASE WHEN o.args_from_messages THEN NULL ELSE o.tool_args END)
         AND n.recorded_parent_span_id
             IS NOT DISTINCT FROM o.recorded_parent_span_id
         AND n.call_id IS NOT DISTINCT FROM o.call_id
         AND n.tool_result IS NOT DISTINCT FROM o.tool_result
         AND n.error_type IS NOT DISTINCT FROM o.error_type
+        AND n.failure IS NOT DISTINCT FROM o.failure
         AND n.status_message IS NOT DISTINCT FROM o.status_message
         AND n.service_name IS NOT DISTINCT FROM o.service_name
         AND n.scope_name IS NOT DISTINCT FROM o.scope_name) AS same_content

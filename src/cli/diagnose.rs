@@ -152,7 +152,7 @@ fn select(outcome: Outcome, args: &Args, verdicts: &[Verdict]) -> Outcome {
     let runs = outcome.runs.into_iter().filter(|run| by_agent(run) && by_verdict(run)).take(limit).collect();
     // A run without a verdict or an agent fits no such filter.
     let unjudged = if args.agent.is_some() || !verdicts.is_empty() { Vec::new() } else { outcome.unjudged };
-    Outcome { runs, unjudged, tool_sets: outcome.tool_sets }
+    Outcome { runs, unjudged, ..outcome }
 }
 
 fn has_any(run: &JudgedRun, verdicts: &[Verdict]) -> bool {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::exit;
+use crate::ingest::convention::ConventionError;
 use crate::ingest::source::SourceError;
 use crate::ingest::tools::ToolsError;
 use crate::store::StoreError;
@@ -77,6 +78,20 @@ impl From<SourceError> for Failure {
             }
             SourceError::NoMatch { pattern } => Self::unreadable("no_match").with("pattern", pattern),
             SourceError::EmptyFolder { path } => Self::unreadable("empty_folder").with("path", path.display()),
+        }
+    }
+}
+
+impl From<ConventionError> for Failure {
+    fn from(error: ConventionError) -> Self {
+        match error {
+            ConventionError::Syntax { file, source } => Self::unreadable("convention_syntax")
+                .with("path", file)
+                .with("message", source.to_string().trim_end()),
+            ConventionError::Invalid { file, what } => {
+                Self::unreadable("convention_invalid").with("path", file).with("message", what)
+            }
+            ConventionError::None => Self::unreadable("convention_invalid").with("path", "").with("message", ""),
         }
     }
 }

@@ -49,6 +49,8 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 traces: loaded.totals.traces,
                 seconds: loaded.seconds,
                 coverage: store.coverage().map_err(Failure::from)?,
+                captures: load::captures(&store.conventions_without_arguments().map_err(Failure::from)?),
+                spans_merged: loaded.totals.spans_merged,
             },
         ));
     }

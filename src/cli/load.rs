@@ -14,7 +14,7 @@ use crate::ingest::convention::Conventions;
 use crate::ingest::document::MissingStatus;
 use crate::ingest::source::{self, Input, Source};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
-use crate::ingest::{self, Batch, Options, Start};
+use crate::ingest::{self, Batch, ChatCalls, Options, Start};
 use crate::model::{Issue, ToolSet};
 use crate::render::Texts;
 use crate::render::issues::{self, ToldIssue};
@@ -43,6 +43,15 @@ pub(crate) enum IssuesArg {
     All,
 }
 
+/// Whether calls count that stand in messages only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChatCallsArg {
+    /// 대화 메시지에만 남은 호출도 읽습니다
+    On,
+    /// 읽지 않습니다
+    Off,
+}
+
 /// 파일을 읽는 명령이 함께 쓰는 인자
 #[derive(Debug, clap::Args)]
 pub(crate) struct LoadArgs {
@@ -65,6 +74,19 @@ pub(crate) struct LoadArgs {
         hide_default_value = true
     )]
     pub(crate) missing_status: MissingStatusArg,
+    /// 자체 span 이 없고 대화 메시지에만 남은 호출: on(읽음, 기본) 또는 off
+    #[arg(
+        long,
+        value_name = "방식",
+        value_enum,
+        default_value_t = ChatCallsArg::On,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    pub(crate) chat_calls: ChatCallsArg,
+    /// 현장의 기록 형식을 알려 주는 TOML 파일(여러 번 쓸 수 있습니다. conventions/README.md)
+    #[arg(long, value_name = "파일")]
+    pub(crate) convention: Vec<PathBuf>,
     /// 문제 목록: first(20건, 기본) 또는 all
     #[arg(
         long,
@@ -121,6 +143,7 @@ impl Loaded {
         self.totals.lines_skipped += totals.lines_skipped;
         self.totals.spans_seen += totals.spans_seen;
         self.totals.spans_kept += totals.spans_kept;
+        self.totals.spans_merged += totals.spans_merged;
         self.totals.spans_redelivered += totals.spans_redelivered;
         self.totals.spans_skipped += totals.spans_skipped;
         self.totals.traces += totals.traces;
@@ -154,6 +177,26 @@ pub(crate) fn read_tools(texts: &Texts, args: &LoadArgs, loaded: &mut Loaded) ->
         parse_tools(&text, &path.display().to_string(), defaults).map_err(|error| tools_failure(path, &error))?;
     loaded.note_issues(texts, &path.display().to_string(), &issues, args.issues == IssuesArg::All);
     Ok(Some(set))
+}
+
+/// The conventions shipped, behind the site's own.
+pub(crate) fn read_conventions(args: &LoadArgs) -> anyhow::Result<Conventions> {
+    let mut own = Vec::new();
+    for path in &args.convention {
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        own.push((path.display().to_string(), text));
+    }
+    let own: Vec<(&str, &str)> = own.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    Conventions::with_own(&own).map_err(|error| Failure::from(error).into())
+}
+
+/// Each convention with the setting that makes it record arguments, when one is known.
+pub(crate) fn captures(names: &[String]) -> Vec<(String, Option<String>)> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let known = Conventions::builtin();
+    names.iter().map(|name| (name.clone(), known.capture(name).map(str::to_owned))).collect()
 }
 
 fn defaults(args: &LoadArgs) -> ToolDefaults {
@@ -204,10 +247,14 @@ pub(crate) fn load(texts: &Texts, store: &Store, paths: &[PathBuf], args: &LoadA
     if !sources.is_empty() {
         let batch_id = store.begin_batch(&now()).map_err(Failure::from)?;
         let options = Options {
-            conventions: Conventions::builtin(),
+            conventions: read_conventions(args)?,
             missing_status: match args.missing_status {
                 MissingStatusArg::Skip => MissingStatus::Skip,
                 MissingStatusArg::Unset => MissingStatus::Unset,
+            },
+            chat_calls: match args.chat_calls {
+                ChatCallsArg::On => ChatCalls::Read,
+                ChatCallsArg::Off => ChatCalls::LeaveOut,
             },
         };
         let bar = progress_bar(&sources, args.quiet);
@@ -254,7 +301,8 @@ fn load_source(
     let mut noted = Loaded::default();
     let mut sink = |batch: Batch| -> Result<(), StoreError> {
         noted.note_issues(texts, &name, &batch.issues, all);
-        writer.append(&batch.spans, &batch.links, &batch.issues, &reason)
+        writer.append(&batch.spans, &batch.links, &batch.issues, &reason)?;
+        writer.append_messages(&batch.chat_calls, &batch.chat_failures)
     };
     let mut progress = |input: &Input, spans: u64| {
         bar.set_position(begun + input.bytes_read());
@@ -276,6 +324,7 @@ fn load_source(
         lines_skipped: report.lines_skipped,
         spans_seen: report.seen,
         spans_kept: report.kept,
+        spans_merged: 0,
         dropped: report.dropped,
         spans_redelivered: report.redelivered,
         spans_skipped: report.skipped,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 
+use super::load;
 use crate::diagnose::{JudgedRun, Outcome};
 use crate::model::{Coverage, Diagnosis, Rule};
 use crate::render::layout::Style;
@@ -73,6 +74,7 @@ fn view(outcome: &Outcome, show_all: bool) -> Report<'_> {
             })
             .collect(),
         coverage,
+        captures: load::captures(&outcome.conventions_without_arguments),
         assumptions: Assumptions {
             rule_set: RULE_SET.to_owned(),
             rule_set_sha256: rule_set_sha256(),

@@ -1,20 +1,45 @@
 //! Conventions: which attributes say "agent run" and "tool call", and which hold the name, the arguments, the result.
 //!
-//! A convention is data, a TOML file; `conventions/otel-genai.toml` explains the form. Owns the reading of such files
-//! and the choice of the convention that recognises a span. It does not read spans. Start with
-//! [`Conventions::builtin`].
+//! A convention is data, a TOML file; `conventions/README.md` explains the form. Owns the choice of the convention that
+//! recognises a span, and where the values of a span stand. [`file`](self::file) reads the files; what the values mean
+//! is for `otlp` and `args` to say. Start with [`Conventions::builtin`].
+
+mod file;
+mod place;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use serde::Deserialize;
 use thiserror::Error;
 
+use self::file::File;
+pub(crate) use self::place::{Place, SpanData};
+use crate::ingest::args::unwrap::Wrapper;
 use crate::ingest::otlp::any_value::{AnyValue, Attributes};
 use crate::model::Operation;
 
-/// The files shipped, newest convention first.
-const BUILTIN: &[(&str, &str)] = &[("otel-genai.toml", include_str!("../../conventions/otel-genai.toml"))];
+macro_rules! shipped {
+    ($($file:literal)*) => { &[$(($file, include_str!(concat!("../../conventions/", $file)))),*] };
+}
+
+/// The files shipped. The first that recognises a span counts: those of one instrumentation stand before the standard
+/// that they extend, and newer before older.
+const BUILTIN: &[(&str, &str)] = shipped! {
+    "vercel-ai-sdk.toml"
+    "spring-ai.toml"
+    "google-adk.toml"
+    "mastra.toml"
+    "strands.toml"
+    "agent-framework.toml"
+    "langsmith.toml"
+    "traceloop.toml"
+    "otel-genai.toml"
+    "otel-mcp.toml"
+    "pydantic-ai.toml"
+    "openinference-langchain.toml"
+    "openinference.toml"
+    "claude-code.toml"
+};
 
 /// Why a convention file cannot be used.
 #[derive(Debug, Error)]
@@ -51,7 +76,7 @@ pub struct Conventions {
 }
 
 impl Conventions {
-    /// The conventions shipped with the program, newest first.
+    /// The conventions shipped with the program.
     ///
     /// # Panics
     /// Never: the embedded files are read by a test.
@@ -60,7 +85,17 @@ impl Conventions {
         Self::from_toml(BUILTIN).expect("the embedded convention files are read by a test")
     }
 
-    /// Reads convention files, each a name for messages and its text, newest convention first.
+    /// A site's own convention files, each a name for messages and its text, before those shipped: what they recognise
+    /// is read as they say, all else as before.
+    ///
+    /// # Errors
+    /// When one cannot be used; see [`ConventionError`].
+    pub fn with_own(own: &[(&str, &str)]) -> Result<Self, ConventionError> {
+        let files: Vec<(&str, &str)> = own.iter().chain(BUILTIN).copied().collect();
+        Self::from_toml(&files)
+    }
+
+    /// Reads convention files, each a name for messages and its text, in the order in which they are asked.
     ///
     /// # Errors
     /// When there is none, or one cannot be used; see [`ConventionError`].
@@ -76,10 +111,13 @@ impl Conventions {
             convention.check(&names).map_err(|what| ConventionError::Invalid { file: (*file).to_owned(), what })?;
             parsed.push(convention);
         }
-        let wanted = WantedKeys::new(parsed.iter().flat_map(File::keys));
+        let keys = parsed.iter().flat_map(File::keys);
+        let prefixes = parsed.iter().flat_map(File::indexed_prefixes);
+        let wanted = WantedKeys::new(keys, prefixes);
         let list: Vec<Convention> = parsed.into_iter().map(|file| file.compile(&wanted)).collect();
         let uses_scope = list.iter().any(Convention::uses_scope);
-        Ok(Self { list, wanted, resource: WantedKeys::new(["service.name"].into_iter()), uses_scope })
+        let resource = WantedKeys::new(["service.name"].into_iter(), std::iter::empty());
+        Ok(Self { list, wanted, resource, uses_scope })
     }
 
     /// Names of the conventions, in order.
@@ -90,6 +128,12 @@ impl Conventions {
     /// Name and description of each convention, in order.
     pub fn descriptions(&self) -> impl Iterator<Item = (&str, &str)> {
         self.list.iter().map(|convention| (convention.name.as_str(), convention.description.as_str()))
+    }
+
+    /// The setting that makes an instrumentation of this convention record arguments; none when it is not known.
+    #[must_use]
+    pub fn capture(&self, name: &str) -> Option<&str> {
+        self.list.iter().find(|convention| convention.name == name)?.capture.as_deref()
     }
 
     /// The keys that any convention asks for; all other attributes of a span are passed over.
@@ -108,12 +152,34 @@ impl Conventions {
     }
 
     /// The first convention that recognises the span, and as what.
-    pub(crate) fn recognise(&self, span: &Seen) -> Option<(&Convention, Operation)> {
-        self.list.iter().find_map(|convention| {
+    pub(crate) fn recognise(&self, span: &SpanData) -> Recognised<'_> {
+        for convention in &self.list {
             let matcher =
-                convention.matchers.iter().find(|matcher| matcher.when.iter().all(|when| when.holds(span)))?;
-            Some(matcher.operation.map(|operation| (convention, operation)))
-        })?
+                convention.matchers.iter().find(|matcher| matcher.when.iter().all(|when| when.holds(span)));
+            match matcher.map(|matcher| matcher.operation) {
+                Some(Some(Operation::ExecuteTool)) if convention.calls_no_tool(span) => return Recognised::Neither,
+                Some(Some(operation)) => return Recognised::Kept(convention, operation),
+                Some(None) => return Recognised::Neither,
+                None => {}
+            }
+        }
+        Recognised::Unknown
+    }
+
+    /// Whether a name in messages is that of no tool: a hand-off or a final answer that looks like a call.
+    pub(crate) fn is_no_tool(&self, name: &str) -> bool {
+        self.list.iter().any(|convention| convention.is_no_tool(name))
+    }
+
+    /// Where messages may hold tool calls, with the convention that says so.
+    pub(crate) fn messages(
+        &self,
+        role: MessageRole,
+        in_runs: bool,
+    ) -> impl Iterator<Item = (&Convention, &MessagePlace)> {
+        let all =
+            self.list.iter().flat_map(|convention| convention.messages.iter().map(move |place| (convention, place)));
+        all.filter(move |(_, place)| place.role == role && place.in_runs == in_runs)
     }
 
     /// The operation of a span that no convention recognises.
@@ -123,14 +189,14 @@ impl Conventions {
     }
 }
 
-/// What a convention looks at.
-pub(crate) struct Seen<'s, 'de> {
-    /// The wanted attributes.
-    pub(crate) attributes: &'s Attributes<'de>,
-    /// The span's name.
-    pub(crate) span_name: Option<&'s str>,
-    /// The name of its instrumentation scope.
-    pub(crate) scope_name: Option<&'s str>,
+/// What the conventions say of a span.
+pub(crate) enum Recognised<'c> {
+    /// A run or a call, in the words of this convention.
+    Kept(&'c Convention, Operation),
+    /// Known to be neither: a wrapper around calls that would be counted twice. It holds no calls of its own.
+    Neither,
+    /// No convention knows it.
+    Unknown,
 }
 
 /// A column that a convention fills.
@@ -144,26 +210,75 @@ pub(crate) enum Field {
     ErrorType,
 }
 
+/// What becomes of arguments that are a bare value instead of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum BareValue {
+    /// They are the arguments.
+    #[default]
+    Kept,
+    /// The name of the argument was lost, so the arguments count as not recorded.
+    Lost,
+}
+
 /// One convention, with attribute keys as slots of [`WantedKeys`].
 #[derive(Debug, Clone)]
 pub(crate) struct Convention {
     pub(crate) name: String,
     description: String,
+    capture: Option<String>,
     operation: Vec<usize>,
     matchers: Vec<Matcher>,
-    fields: [Vec<usize>; 6],
+    fields: [Vec<Place>; 6],
     not_recorded: Vec<String>,
+    not_tools: Vec<String>,
+    /// Wrappers around the arguments, tried in order.
+    pub(crate) wrappers: Vec<Wrapper>,
+    /// What a bare value is.
+    pub(crate) bare_value: BareValue,
+    failures: Vec<Failure>,
+    messages: Vec<MessagePlace>,
 }
 
 impl Convention {
-    /// The value of a field: of the first key that has one.
-    pub(crate) fn value<'de>(&self, field: Field, attributes: &Attributes<'de>) -> Option<AnyValue<'de>> {
-        self.fields[field as usize].iter().find_map(|slot| attributes.get(*slot))
+    /// A field that is a name or an id: the first place that has a scalar which is not empty.
+    pub(crate) fn scalar<'s, 'de>(&self, field: Field, span: &'s SpanData<'s, 'de>) -> Option<Cow<'s, str>> {
+        self.fields[field as usize].iter().find_map(|place| place.scalar(span).filter(|text| !text.is_empty()))
+    }
+
+    /// A field that is kept as recorded, a structure as compact JSON: the first place that has a value. A text that
+    /// says that nothing was recorded is none.
+    pub(crate) fn recorded<'s, 'de>(&self, field: Field, span: &'s SpanData<'s, 'de>) -> Option<Cow<'s, str>> {
+        let text = self.fields[field as usize].iter().find_map(|place| place.recorded(span))?;
+        (!self.is_not_recorded(&text)).then_some(text)
     }
 
     /// Whether this text stands for arguments or a result that was not recorded.
     pub(crate) fn is_not_recorded(&self, text: &str) -> bool {
         self.not_recorded.iter().any(|marker| marker == text)
+    }
+
+    /// Whether a name is that of a hand-off or a final answer that looks like a call.
+    pub(crate) fn is_no_tool(&self, name: &str) -> bool {
+        self.not_tools.iter().any(|listed| match listed.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => listed == name,
+        })
+    }
+
+    /// The first thing beside the status that says that a call failed, in words: `error.type=timeout`.
+    pub(crate) fn failure(&self, span: &SpanData, result: Option<&str>) -> Option<String> {
+        let mut parsed = None;
+        self.failures.iter().find_map(|failure| failure.told(Some(span), result, &mut parsed))
+    }
+
+    /// The first thing in a result that says that a call failed: `result /isError=true`.
+    pub(crate) fn failure_in_result(&self, result: &str) -> Option<String> {
+        let mut parsed = None;
+        self.failures.iter().find_map(|failure| failure.told(None, Some(result), &mut parsed))
+    }
+
+    fn calls_no_tool(&self, span: &SpanData) -> bool {
+        !self.not_tools.is_empty() && self.scalar(Field::ToolName, span).is_some_and(|name| self.is_no_tool(&name))
     }
 
     fn uses_scope(&self) -> bool {
@@ -187,12 +302,14 @@ enum Condition {
     Absent(usize),
     SpanName(String),
     SpanNamePrefix(String),
+    SpanNameSuffix(String),
     ScopeName(String),
     ScopeNamePrefix(String),
+    Root(bool),
 }
 
 impl Condition {
-    fn holds(&self, span: &Seen) -> bool {
+    fn holds(&self, span: &SpanData) -> bool {
         let value = |slot: &usize| span.attributes.get(*slot);
         let text = |slot: &usize| value(slot).and_then(AnyValue::scalar);
         match self {
@@ -202,200 +319,215 @@ impl Condition {
                 text(slot).is_some_and(|text| accepted.iter().any(|one| text.starts_with(one.as_str())))
             }
             Self::Absent(slot) => value(slot).is_none(),
-            Self::SpanName(name) => span.span_name == Some(name),
-            Self::SpanNamePrefix(prefix) => span.span_name.is_some_and(|name| name.starts_with(prefix.as_str())),
+            Self::SpanName(name) => span.name == Some(name),
+            Self::SpanNamePrefix(prefix) => span.name.is_some_and(|name| name.starts_with(prefix.as_str())),
+            Self::SpanNameSuffix(suffix) => span.name.is_some_and(|name| name.ends_with(suffix.as_str())),
             Self::ScopeName(name) => span.scope_name == Some(name),
             Self::ScopeNamePrefix(prefix) => span.scope_name.is_some_and(|name| name.starts_with(prefix.as_str())),
+            Self::Root(root) => span.is_root() == *root,
         }
     }
 }
 
-/// A set of attribute keys, each with a slot.
+/// One thing beside the status that says that a call failed. Values are compared in any case of letters; without
+/// values everything says so but null, false, 0 and what is empty.
 #[derive(Debug, Clone)]
-pub(crate) struct WantedKeys(Vec<Box<str>>);
+enum Failure {
+    /// An attribute has a value, or one of these.
+    Attribute { slot: usize, key: String, values: Vec<String> },
+    /// An attribute holds JSON with something at this place.
+    Inside { slot: usize, key: String, place: Pointer, values: Vec<String> },
+    /// The span has an event of this name.
+    Event(String),
+    /// The result is JSON with something at this place.
+    Result { place: Pointer, values: Vec<String> },
+    /// The result is a text like one of these, in which `*` stands for anything.
+    ResultLike(Vec<String>),
+}
+
+/// A JSON pointer, and its last step, which a text must have to be worth parsing.
+#[derive(Debug, Clone)]
+struct Pointer {
+    pointer: String,
+    last: String,
+}
+
+impl Pointer {
+    fn new(pointer: &str) -> Self {
+        Self { pointer: pointer.to_owned(), last: pointer.rsplit('/').next().unwrap_or_default().to_owned() }
+    }
+
+    /// Whether the text may have something at this place.
+    fn may_be_in(&self, text: &str) -> bool {
+        memchr::memmem::find(text.as_bytes(), self.last.as_bytes()).is_some()
+    }
+
+    /// What stands there, as text.
+    fn text_in(&self, json: &serde_json::Value) -> Option<String> {
+        let found = json.pointer(&self.pointer)?;
+        Some(found.as_str().map_or_else(|| found.to_string(), str::to_owned))
+    }
+}
+
+fn says_failure(text: &str, values: &[String]) -> bool {
+    if values.is_empty() {
+        return !matches!(text, "null" | "false" | "0" | "" | "{}" | "[]");
+    }
+    values.iter().any(|value| value.eq_ignore_ascii_case(text))
+}
+
+impl Failure {
+    /// The failure in words. `parsed` keeps the result's JSON from one question to the next.
+    fn told(
+        &self,
+        span: Option<&SpanData>,
+        result: Option<&str>,
+        parsed: &mut Option<Option<serde_json::Value>>,
+    ) -> Option<String> {
+        match self {
+            Self::Attribute { slot, key, values } => {
+                let text = span?.attributes.get(*slot).and_then(AnyValue::scalar)?;
+                says_failure(&text, values).then(|| format!("{key}={}", excerpt(&text)))
+            }
+            Self::Inside { slot, key, place, values } => {
+                let held = span?.attributes.get(*slot)?.recorded()?;
+                if !place.may_be_in(&held) {
+                    return None;
+                }
+                let text = place.text_in(&place::structure(&held)?)?;
+                says_failure(&text, values).then(|| format!("{key} {}={}", place.pointer, excerpt(&text)))
+            }
+            Self::Event(name) => span?.has_event(name).then(|| format!("event {name}")),
+            Self::Result { place, values } => {
+                let result = result.filter(|result| place.may_be_in(result))?;
+                let json = parsed.get_or_insert_with(|| place::structure(result)).as_ref()?;
+                let text = place.text_in(json)?;
+                says_failure(&text, values).then(|| format!("result {}={}", place.pointer, excerpt(&text)))
+            }
+            Self::ResultLike(patterns) => {
+                let result = result?.trim();
+                let says = patterns.iter().any(|pattern| is_like(result, pattern));
+                says.then(|| format!("result {}", excerpt(result)))
+            }
+        }
+    }
+}
+
+/// Whether a text is like a pattern, in which `*` stands for anything.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let mut last = None;
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(found) => rest = &rest[found + piece.len()..],
+            None => return false,
+        }
+        last = Some(piece);
+    }
+    rest.is_empty() || last == Some("") || last.is_some_and(|last| rest.ends_with(last))
+}
+
+/// How many characters of a value tell what failed.
+const FAILURE_CHARS: usize = 120;
+
+fn excerpt(text: &str) -> String {
+    let mut shown: String = text.chars().take(FAILURE_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown.replace(['\n', '\r'], " ")
+}
+
+/// Where messages stand that hold tool calls, or the answers to them.
+#[derive(Debug, Clone)]
+pub(crate) struct MessagePlace {
+    /// Whether the messages ask for calls, or answer them.
+    pub(crate) role: MessageRole,
+    /// Whether they stand on the spans of runs, instead of on spans that are not kept.
+    pub(crate) in_runs: bool,
+    /// In which form.
+    pub(crate) form: MessageForm,
+}
+
+/// What messages hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MessageRole {
+    /// Tool calls that the model asked for.
+    Calls,
+    /// Results that it was given.
+    Results,
+}
+
+/// How messages are written.
+#[derive(Debug, Clone)]
+pub(crate) enum MessageForm {
+    /// Messages with `parts` of the type `tool_call` and `tool_call_response`, as the GenAI conventions have them.
+    Parts(Place),
+    /// A JSON array with an object for each call.
+    List {
+        /// Where the array stands.
+        place: Place,
+        /// The member of each entry that holds an array of its own, whose entries are meant.
+        inside: Option<String>,
+        /// The members that have the value; the first that does counts.
+        members: Members,
+    },
+    /// An attribute for each value: `prefix`, a number, `middle`, a number, and one of the members. Answers have one
+    /// number only.
+    Indexed {
+        /// What the keys begin with.
+        prefix: String,
+        /// What stands between the two numbers; empty when there is one.
+        middle: String,
+        /// The ends of the keys.
+        members: Members,
+    },
+}
+
+/// JSON pointers, or ends of attribute keys, of a call's values.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Members {
+    pub(crate) name: Vec<String>,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) id: Vec<String>,
+    pub(crate) result: Vec<String>,
+}
+
+/// A set of attribute keys, each with a slot, and beginnings of keys that have numbers in them.
+#[derive(Debug, Clone)]
+pub(crate) struct WantedKeys {
+    keys: Vec<Box<str>>,
+    prefixes: Vec<Box<str>>,
+}
 
 impl WantedKeys {
-    fn new<'k>(keys: impl Iterator<Item = &'k str>) -> Self {
+    fn new<'k>(keys: impl Iterator<Item = &'k str>, prefixes: impl Iterator<Item = &'k str>) -> Self {
         let unique: BTreeSet<&str> = keys.collect();
         let mut keys: Vec<Box<str>> = unique.into_iter().map(Box::from).collect();
         // By length first: most unwanted keys are told apart without comparing a byte.
         keys.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
-        Self(keys)
+        let prefixes: BTreeSet<&str> = prefixes.collect();
+        Self { keys, prefixes: prefixes.into_iter().map(Box::from).collect() }
     }
 
     /// The slot of a key; none when nobody wants it.
     pub(crate) fn slot(&self, key: &str) -> Option<usize> {
-        self.0.binary_search_by(|wanted| (wanted.len(), &**wanted).cmp(&(key.len(), key))).ok()
+        self.keys.binary_search_by(|wanted| (wanted.len(), &**wanted).cmp(&(key.len(), key))).ok()
+    }
+
+    /// Whether the key is one of those with numbers.
+    pub(crate) fn is_indexed(&self, key: &str) -> bool {
+        self.prefixes.iter().any(|prefix| key.starts_with(&**prefix))
     }
 
     /// The key in a slot.
     pub(crate) fn key(&self, slot: usize) -> &str {
-        self.0.get(slot).map_or("", |key| key)
+        self.keys.get(slot).map_or("", |key| key)
     }
 
     /// How many keys there are.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-}
-
-/// A convention file as it is written.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    name: String,
-    description: String,
-    #[serde(default)]
-    operation: Vec<String>,
-    #[serde(default)]
-    not_recorded: Vec<String>,
-    r#match: Vec<FileMatch>,
-    fields: FileFields,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileMatch {
-    operation: FileOperation,
-    when: Vec<FileCondition>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum FileOperation {
-    InvokeAgent,
-    ExecuteTool,
-    /// Neither: a wrapper around calls that would be counted twice.
-    None,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FileFields {
-    agent_name: Vec<String>,
-    tool_name: Vec<String>,
-    arguments: Vec<String>,
-    result: Vec<String>,
-    call_id: Vec<String>,
-    error_type: Vec<String>,
-}
-
-impl FileFields {
-    /// In the order of [`Field`].
-    fn all(&self) -> [&Vec<String>; 6] {
-        [&self.agent_name, &self.tool_name, &self.arguments, &self.result, &self.call_id, &self.error_type]
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FileCondition {
-    attribute: Option<String>,
-    values: Option<Vec<String>>,
-    prefixes: Option<Vec<String>>,
-    absent: Option<String>,
-    span_name: Option<String>,
-    span_name_prefix: Option<String>,
-    scope_name: Option<String>,
-    scope_name_prefix: Option<String>,
-}
-
-impl File {
-    fn check(&self, earlier: &[&str]) -> Result<(), String> {
-        if self.name.is_empty() {
-            return Err("`name` is empty".to_owned());
-        }
-        if earlier.contains(&self.name.as_str()) {
-            return Err(format!("the name `{}` stands in an earlier file", self.name));
-        }
-        if self.r#match.is_empty() {
-            return Err("there is no `[[match]]`".to_owned());
-        }
-        let mut tells_tools = false;
-        for (position, matcher) in self.r#match.iter().enumerate() {
-            let place = format!("`[[match]]` number {}", position + 1);
-            if matcher.when.is_empty() {
-                return Err(format!("{place} has no condition in `when` and would match every span"));
-            }
-            for condition in &matcher.when {
-                condition.check().map_err(|what| format!("{place}: {what}"))?;
-            }
-            tells_tools |= matches!(matcher.operation, FileOperation::ExecuteTool);
-        }
-        if tells_tools && self.fields.tool_name.is_empty() {
-            return Err("`fields.tool_name` is empty though a match tells execute_tool".to_owned());
-        }
-        if self.keys().any(str::is_empty) {
-            return Err("an attribute key is empty".to_owned());
-        }
-        Ok(())
-    }
-
-    /// Every attribute key in the file.
-    fn keys(&self) -> impl Iterator<Item = &str> {
-        let conditions = self.r#match.iter().flat_map(|matcher| &matcher.when);
-        let in_conditions = conditions.flat_map(|when| when.attribute.iter().chain(&when.absent));
-        self.operation.iter().chain(self.fields.all().into_iter().flatten()).chain(in_conditions).map(String::as_str)
-    }
-
-    fn compile(self, wanted: &WantedKeys) -> Convention {
-        let slots: BTreeMap<String, usize> =
-            self.keys().filter_map(|key| Some((key.to_owned(), wanted.slot(key)?))).collect();
-        let of = |keys: &Vec<String>| keys.iter().filter_map(|key| slots.get(key).copied()).collect::<Vec<usize>>();
-        let matchers = self.r#match.iter().map(|matcher| Matcher {
-            operation: match matcher.operation {
-                FileOperation::InvokeAgent => Some(Operation::InvokeAgent),
-                FileOperation::ExecuteTool => Some(Operation::ExecuteTool),
-                FileOperation::None => None,
-            },
-            when: matcher.when.iter().filter_map(|condition| condition.compile(&slots)).collect(),
-        });
-        Convention {
-            matchers: matchers.collect(),
-            operation: of(&self.operation),
-            fields: self.fields.all().map(of),
-            name: self.name,
-            description: self.description,
-            not_recorded: self.not_recorded,
-        }
-    }
-}
-
-impl FileCondition {
-    fn check(&self) -> Result<(), String> {
-        let others = [&self.absent, &self.span_name, &self.span_name_prefix, &self.scope_name, &self.scope_name_prefix];
-        let subjects = others.into_iter().chain([&self.attribute]).flatten().count();
-        if subjects != 1 {
-            return Err(format!("a condition must name one thing to look at, this one names {subjects}"));
-        }
-        if self.attribute.is_none() && (self.values.is_some() || self.prefixes.is_some()) {
-            return Err("`values` and `prefixes` need an `attribute`".to_owned());
-        }
-        if self.values.is_some() && self.prefixes.is_some() {
-            return Err("a condition has either `values` or `prefixes`".to_owned());
-        }
-        if [&self.values, &self.prefixes].into_iter().flatten().any(Vec::is_empty) {
-            return Err("an empty list in a condition can never hold".to_owned());
-        }
-        Ok(())
-    }
-
-    fn compile(&self, slots: &BTreeMap<String, usize>) -> Option<Condition> {
-        if let Some(key) = &self.attribute {
-            let slot = *slots.get(key)?;
-            return Some(match (&self.values, &self.prefixes) {
-                (Some(values), _) => Condition::Values(slot, values.clone()),
-                (None, Some(prefixes)) => Condition::Prefixes(slot, prefixes.clone()),
-                (None, None) => Condition::Present(slot),
-            });
-        }
-        if let Some(key) = &self.absent {
-            return Some(Condition::Absent(*slots.get(key)?));
-        }
-        let by_name = |name: &Option<String>, make: fn(String) -> Condition| name.clone().map(make);
-        by_name(&self.span_name, Condition::SpanName)
-            .or_else(|| by_name(&self.span_name_prefix, Condition::SpanNamePrefix))
-            .or_else(|| by_name(&self.scope_name, Condition::ScopeName))
-            .or_else(|| by_name(&self.scope_name_prefix, Condition::ScopeNamePrefix))
+        self.keys.len()
     }
 }

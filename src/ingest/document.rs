@@ -20,7 +20,7 @@ use crate::ingest::convention::Conventions;
 use crate::ingest::frame::raw_excerpt;
 use crate::ingest::otlp::{ResourceGroup, ResourceList};
 use crate::ingest::span_table::{Columns, RowList};
-use crate::model::{Issue, IssueCode, SpanLink, SpanRow};
+use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
 
 /// How deep arrays and objects may stand in one another where they are read. serde_json stops there too.
 pub const MAX_DEPTH: usize = 128;
@@ -56,6 +56,10 @@ pub struct Parsed {
     pub spans: Vec<SpanRow>,
     /// Dropped and skipped spans with readable ids.
     pub links: Vec<SpanLink>,
+    /// Calls that stand in the messages of spans that are not kept.
+    pub chat_calls: Vec<ChatCall>,
+    /// Results in such messages that say that their calls failed.
+    pub chat_failures: Vec<ChatFailure>,
     /// Problems met.
     pub issues: Vec<Issue>,
     /// Sums.

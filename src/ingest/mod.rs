@@ -8,12 +8,13 @@ pub mod args;
 pub mod convention;
 pub mod document;
 pub mod frame;
+mod messages;
 pub mod otlp;
 pub mod source;
 pub mod span_table;
 pub mod tools;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 
@@ -21,7 +22,7 @@ use convention::Conventions;
 use document::{Context, Counts, DocumentError, MissingStatus, Parsed};
 use frame::{Framed, Line, LineReader, raw_excerpt};
 
-use crate::model::{Issue, IssueCode, SpanLink, SpanRow};
+use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
 
 /// How many rows are handed on at once: memory is bounded by this, not by the file.
 pub const BATCH_SPANS: usize = 16_384;
@@ -35,6 +36,17 @@ pub struct Options {
     pub conventions: Conventions,
     /// What a span without `status` is.
     pub missing_status: MissingStatus,
+    /// Whether calls are read that stand in messages only.
+    pub chat_calls: ChatCalls,
+}
+
+/// Whether calls are read that have no span of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChatCalls {
+    /// They are read from the messages of spans that are not kept.
+    Read,
+    /// They are left out.
+    LeaveOut,
 }
 
 /// Rows ready for the store.
@@ -44,17 +56,26 @@ pub struct Batch {
     pub spans: Vec<SpanRow>,
     /// Dropped and skipped spans with readable ids.
     pub links: Vec<SpanLink>,
+    /// Calls that stand in the messages of spans that are not kept.
+    pub chat_calls: Vec<ChatCall>,
+    /// Results in such messages that say that their calls failed.
+    pub chat_failures: Vec<ChatFailure>,
     /// Problems met.
     pub issues: Vec<Issue>,
 }
 
 impl Batch {
     fn is_full(&self) -> bool {
-        self.spans.len() >= BATCH_SPANS || self.links.len() >= BATCH_SPANS || self.issues.len() >= BATCH_ISSUES
+        let rows = [self.spans.len(), self.links.len(), self.chat_calls.len(), self.chat_failures.len()];
+        rows.into_iter().any(|rows| rows >= BATCH_SPANS) || self.issues.len() >= BATCH_ISSUES
     }
 
     fn is_empty(&self) -> bool {
-        self.spans.is_empty() && self.links.is_empty() && self.issues.is_empty()
+        self.spans.is_empty()
+            && self.links.is_empty()
+            && self.chat_calls.is_empty()
+            && self.chat_failures.is_empty()
+            && self.issues.is_empty()
     }
 }
 
@@ -111,7 +132,14 @@ pub fn read<R: Read, E>(
     progress: &mut dyn FnMut(&R, u64),
 ) -> Result<Report, E> {
     let mut lines = LineReader::new(input).starting_at(start.line, start.byte_offset);
-    let mut state = Reading { options, report: Report::default(), seen: Repeats::default(), batch: Batch::default() };
+    let mut state = Reading {
+        options,
+        report: Report::default(),
+        seen: Repeats::default(),
+        told: ToldFailures::default(),
+        waiting: WaitingCalls::default(),
+        batch: Batch::default(),
+    };
     while state.next(&mut lines) {
         progress(lines.get_ref(), state.report.seen);
         if state.batch.is_full() {
@@ -119,6 +147,7 @@ pub fn read<R: Read, E>(
         }
     }
     state.report.lines += lines.blank_lines();
+    state.batch.chat_calls.extend(std::mem::take(&mut state.waiting).rest());
     if !state.batch.is_empty() {
         sink(std::mem::take(&mut state.batch))?;
     }
@@ -129,6 +158,8 @@ struct Reading<'a> {
     options: &'a Options,
     report: Report,
     seen: Repeats,
+    told: ToldFailures,
+    waiting: WaitingCalls,
     batch: Batch,
 }
 
@@ -205,11 +236,18 @@ impl Reading<'_> {
         add_counts(&mut self.report.scopes, scopes);
         self.report.tool_definitions.extend(parsed.tool_definitions);
         self.batch.links.extend(parsed.links);
+        if self.options.chat_calls == ChatCalls::Read {
+            for call in parsed.chat_calls {
+                self.batch.chat_calls.extend(self.waiting.put(call));
+            }
+            self.batch.chat_failures.extend(parsed.chat_failures.into_iter().filter(|found| self.told.insert(found)));
+        }
         let mut repeated = Vec::new();
-        for span in parsed.spans {
+        for mut span in parsed.spans {
             match self.seen.check(&span) {
                 Seen::First => {
                     self.report.kept += 1;
+                    self.waiting.meet(&mut span);
                     self.batch.spans.push(span);
                 }
                 again => {
@@ -231,6 +269,62 @@ impl Reading<'_> {
 fn add_counts(total: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
     for (name, count) in more {
         *total.entry(name).or_default() += count;
+    }
+}
+
+/// Calls in messages that wait for the span with their id, which nearly always follows soon: those that it meets need
+/// not be kept. The store settles the others by the same rule.
+#[derive(Default)]
+struct WaitingCalls(BTreeMap<(u128, u64), ChatCall>);
+
+impl WaitingCalls {
+    fn key(trace_id: &str, call_id: &str) -> (u128, u64) {
+        let mut hasher = DefaultHasher::new();
+        call_id.hash(&mut hasher);
+        (u128::from_str_radix(trace_id, 16).unwrap_or_default(), hasher.finish())
+    }
+
+    /// Lets a call wait; gives back what cannot, because it has no id or too many wait.
+    fn put(&mut self, call: ChatCall) -> Option<ChatCall> {
+        let Some(call_id) = &call.call_id else { return Some(call) };
+        let key = Self::key(&call.trace_id, call_id);
+        if self.0.contains_key(&key) {
+            // Repeated by a span around or after it. The first counts.
+            return None;
+        }
+        self.0.insert(key, call);
+        if self.0.len() > BATCH_SPANS { self.0.pop_first().map(|(_, call)| call) } else { None }
+    }
+
+    /// Lets the call of this span go, and gives the span the arguments that it lacks.
+    fn meet(&mut self, span: &mut SpanRow) {
+        let Some(call_id) = &span.call_id else { return };
+        let Some(call) = self.0.remove(&Self::key(&span.trace_id, call_id)) else { return };
+        if span.tool_args.is_none() && call.tool_args.is_some() {
+            span.tool_args = call.tool_args;
+            span.args_key = call.args_key;
+            span.args = call.args;
+            span.args_from_messages = true;
+        } else if span.args_key.is_some() && call.args_key != span.args_key {
+            span.asked_args = call.args_key;
+        }
+    }
+
+    fn rest(self) -> impl Iterator<Item = ChatCall> {
+        self.0.into_values()
+    }
+}
+
+/// The failures of calls told so far: every later message repeats the earlier ones.
+#[derive(Default)]
+struct ToldFailures(BTreeSet<(u128, u64)>);
+
+impl ToldFailures {
+    /// Whether the failure is told for the first time.
+    fn insert(&mut self, failure: &ChatFailure) -> bool {
+        let mut hasher = DefaultHasher::new();
+        failure.call_id.hash(&mut hasher);
+        self.0.insert((u128::from_str_radix(&failure.trace_id, 16).unwrap_or_default(), hasher.finish()))
     }
 }
 
@@ -284,7 +378,7 @@ fn content_hash(span: &SpanRow) -> u64 {
     let mut hasher = DefaultHasher::new();
     (span.operation, span.status, span.start_ns, span.end_ns).hash(&mut hasher);
     (&span.agent_name, &span.tool_name, &span.tool_args, &span.parent_span_id).hash(&mut hasher);
-    (&span.call_id, &span.tool_result, &span.error_type, &span.status_message).hash(&mut hasher);
+    (&span.call_id, &span.tool_result, &span.error_type, &span.failure, &span.status_message).hash(&mut hasher);
     (&span.service_name, &span.scope_name).hash(&mut hasher);
     hasher.finish()
 }

@@ -14,12 +14,13 @@ use serde::de::{MapAccess, SeqAccess};
 use self::any_value::{AnyValue, AttributeList, Attributes};
 use self::ids::{Id, SPAN_ID_BYTES, TRACE_ID_BYTES};
 use self::row::Names;
-pub(crate) use self::row::{check_id, read_args};
+pub(crate) use self::row::{RecordedArgs, check_id};
 use crate::ingest::args::text;
-use crate::ingest::convention::{Convention, Seen};
+use crate::ingest::convention::{Convention, Recognised, SpanData};
 use crate::ingest::document::json::{self, Key, Met, Reader, Tolerant, read_raw};
 use crate::ingest::document::sink::{Problem, Sink, SpanIds};
-use crate::model::{IssueCode, Operation};
+use crate::ingest::messages::{self, AskedCall, FailedCall};
+use crate::model::{ChatCall, ChatFailure, IssueCode, Operation};
 
 /// Reads the array `resourceSpans`.
 pub(crate) struct ResourceList<'r, 'a, 'de>(pub(crate) &'r mut Sink<'a, 'de>);
@@ -242,6 +243,7 @@ impl<'de> Reader<'de> for SpanReader<'_, '_, 'de> {
                 b"startTimeUnixNano" | b"start_time_unix_nano" => &mut self.span.start,
                 b"endTimeUnixNano" | b"end_time_unix_nano" => &mut self.span.end,
                 b"status" => &mut self.span.status,
+                b"events" => &mut self.span.events,
                 b"attributes" => {
                     let met = map.next_value_seed(Tolerant(&mut AttributeList { keys, attributes }))?;
                     attributes.note(met);
@@ -268,6 +270,7 @@ struct Span<'de> {
     start: Option<&'de str>,
     end: Option<&'de str>,
     status: Option<&'de str>,
+    events: Option<&'de str>,
 }
 
 impl<'de> Span<'de> {
@@ -277,12 +280,64 @@ impl<'de> Span<'de> {
         // Lent by the sink, which is needed for more meanwhile.
         let attributes = std::mem::take(&mut sink.attributes);
         let name = self.name.and_then(text::decode);
-        let seen = Seen { attributes: &attributes, span_name: name.as_deref(), scope_name };
-        match sink.context.conventions.recognise(&seen) {
-            Some((convention, operation)) => self.keep(sink, convention, operation, &attributes),
-            None => self.leave(sink, &attributes),
+        let data = SpanData {
+            attributes: &attributes,
+            name: name.as_deref(),
+            scope_name,
+            parent_span_id: self.parent_span_id,
+            events: self.events,
+        };
+        match sink.context.conventions.recognise(&data) {
+            Recognised::Kept(convention, operation) => {
+                if operation == Operation::InvokeAgent {
+                    self.read_messages(sink, &data, true);
+                }
+                self.keep(sink, convention, operation, &data);
+            }
+            Recognised::Neither => self.leave(sink, &attributes),
+            Recognised::Unknown => {
+                self.read_messages(sink, &data, false);
+                self.leave(sink, &attributes);
+            }
         }
         sink.attributes = attributes;
+    }
+
+    /// Tool calls in the messages of a span: of a run where conventions say so, else of one that is not kept. A span without readable ids or times says nothing that
+    /// could be placed.
+    fn read_messages(&self, sink: &mut Sink<'_, 'de>, data: &SpanData<'_, 'de>, is_run: bool) {
+        let conventions = sink.context.conventions;
+        let asked = messages::calls_of(conventions, data, is_run);
+        let failed = messages::failures_of(conventions, data, is_run);
+        if asked.is_none() && failed.is_empty() {
+            return;
+        }
+        let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES).hex();
+        let span_id = Id::read(self.span_id, SPAN_ID_BYTES).hex();
+        let (Some(trace_id), Some(span_id), Ok(time_ns)) = (trace_id, span_id, self.end_ns()) else { return };
+        for FailedCall { id, failure } in failed {
+            sink.keep_chat_failure(ChatFailure { trace_id: trace_id.clone(), call_id: id, failure });
+        }
+        let Some((convention, asked)) = asked else { return };
+        let asked = asked.into_iter().filter(|call| !conventions.is_no_tool(&call.name));
+        for (position, AskedCall { name, arguments, id }) in (1_u64..).zip(asked) {
+            let recorded = RecordedArgs::read(convention, arguments);
+            sink.keep_chat_call(ChatCall {
+                trace_id: trace_id.clone(),
+                span_id: span_id.clone(),
+                position,
+                time_ns,
+                tool_name: name,
+                tool_args: recorded.tool_args,
+                tool_args_raw: recorded.tool_args_raw,
+                args_form: recorded.args_form,
+                args_key: recorded.args_key,
+                args: recorded.args,
+                call_id: id,
+                convention: convention.name.clone(),
+                line: sink.context.line,
+            });
+        }
     }
 
     /// A span that no convention recognises.
@@ -306,8 +361,9 @@ impl<'de> Span<'de> {
         sink: &mut Sink<'_, 'de>,
         convention: &Convention,
         operation: Operation,
-        attributes: &Attributes<'de>,
+        data: &SpanData<'_, 'de>,
     ) {
+        let attributes = data.attributes;
         let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES);
         let span_id = Id::read(self.span_id, SPAN_ID_BYTES);
         let parent = Id::read(self.parent_span_id, SPAN_ID_BYTES);
@@ -315,7 +371,7 @@ impl<'de> Span<'de> {
         let checked = self.check(sink.context.missing_status, &trace_id, &span_id, attributes);
         let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
         let checked = checked.and_then(|checked| {
-            let names = Names::of(convention, operation, attributes)?;
+            let names = Names::of(convention, operation, data)?;
             Ok((checked, names))
         });
         let (checked, names) = match checked {

@@ -13,7 +13,7 @@ use super::document::MissingStatus;
 use super::document::json::{self, Key, Met, Reader, Tolerant};
 use super::document::sink::{Problem, Sink, SpanIds};
 use super::otlp::ids::{Id, SPAN_ID_BYTES, TRACE_ID_BYTES};
-use super::otlp::{check_id, read_args};
+use super::otlp::{RecordedArgs, check_id};
 use crate::ingest::frame::raw_excerpt;
 use crate::model::{IssueCode, JsonType, Operation, SpanRow, Status};
 
@@ -105,9 +105,13 @@ impl<'de> Columns<'de> {
             Ok(row) => row,
             Err(problem) => return sink.skip_span(problem, ids, self.first_column()),
         };
-        let args_problem;
-        (row.args_key, row.args, args_problem) = read_args(row.tool_args.as_deref());
-        warnings.extend(args_problem);
+        let recorded = RecordedArgs::plain(row.tool_args.take());
+        row.tool_args = recorded.tool_args;
+        row.tool_args_raw = recorded.tool_args_raw;
+        row.args_form = recorded.args_form;
+        row.args_key = recorded.args_key;
+        row.args = recorded.args;
+        warnings.extend(recorded.problem);
         for warning in warnings {
             sink.span_issue(warning, (ids.trace_id.clone(), ids.span_id.clone()), self.first_column());
         }
@@ -143,6 +147,10 @@ impl<'de> Columns<'de> {
             agent_name,
             tool_name,
             tool_args,
+            tool_args_raw: None,
+            args_form: None,
+            args_from_messages: false,
+            asked_args: None,
             args_key: None,
             args: Vec::new(),
             status,
@@ -151,6 +159,7 @@ impl<'de> Columns<'de> {
             call_id: None,
             tool_result: None,
             error_type: None,
+            failure: None,
             status_message: None,
             service_name: None,
             scope_name: None,

@@ -250,7 +250,7 @@ pub struct Diagnosis {
     pub summary: String,
 }
 
-/// What the traces let the rules check: a row of the view `set_coverage_v1`, summed over runs.
+/// What the traces let the rules check: a row of the view `set_coverage_v2`, summed over runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// All execute_tool spans.
@@ -265,6 +265,10 @@ pub struct Coverage {
     pub with_timeout: i64,
     /// Those whose tool has a retry limit.
     pub with_max_retries: i64,
+    /// Further calls, which stand in messages only.
+    pub without_span: i64,
+    /// Calls with status ok of which something else says that they failed.
+    pub failed_beside_status: i64,
 }
 
 impl Coverage {
@@ -276,5 +280,7 @@ impl Coverage {
         self.with_known_tool += other.with_known_tool;
         self.with_timeout += other.with_timeout;
         self.with_max_retries += other.with_max_retries;
+        self.without_span += other.without_span;
+        self.failed_beside_status += other.failed_beside_status;
     }
 }

@@ -10,5 +10,5 @@ pub mod tool;
 
 pub use diagnosis::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use issue::{Issue, IssueCode, Severity};
-pub use span::{CallArg, JsonType, Operation, SpanLink, SpanRow, Status};
+pub use span::{ArgsForm, CallArg, ChatCall, ChatFailure, JsonType, Operation, SpanLink, SpanRow, Status};
 pub use tool::{DeclaredParam, ToolDefinition, ToolSet};

@@ -123,8 +123,17 @@ pub struct SpanRow {
     pub agent_name: Option<String>,
     /// `gen_ai.tool.name`, of execute_tool spans only (where it is never empty).
     pub tool_name: Option<String>,
-    /// `gen_ai.tool.call.arguments` as recorded, or as compact JSON when it was recorded as a structure.
+    /// `gen_ai.tool.call.arguments` as recorded, or as compact JSON when it was recorded as a structure; without what
+    /// the framework put around it.
     pub tool_args: Option<String>,
+    /// The arguments as recorded, where `tool_args` is something else.
+    pub tool_args_raw: Option<String>,
+    /// How the arguments were recorded, where that is not plainly.
+    pub args_form: Option<ArgsForm>,
+    /// Whether the arguments were taken from the message that asked for the call, because its span has none.
+    pub args_from_messages: bool,
+    /// The canonical arguments in that message, where those of the span differ.
+    pub asked_args: Option<String>,
     /// The arguments in canonical form: keys sorted at every level, compact, number text kept, escapes
     /// decoded. None when nothing was recorded or when it is not JSON.
     pub args_key: Option<String>,
@@ -142,6 +151,8 @@ pub struct SpanRow {
     pub tool_result: Option<String>,
     /// `error.type`.
     pub error_type: Option<String>,
+    /// The first thing beside the status that says that the call failed: `error.type=timeout`, `result /isError=true`.
+    pub failure: Option<String>,
     /// `status.message`.
     pub status_message: Option<String>,
     /// `service.name` of the resource.
@@ -160,6 +171,84 @@ impl SpanRow {
     pub const fn duration_ms(&self) -> i64 {
         (self.end_ns - self.start_ns) / 1_000_000
     }
+}
+
+/// How a framework recorded the arguments of a call, where it is not plainly as JSON text or a structure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ArgsForm {
+    /// In an object around them, such as `{"kwargs":{…}}`.
+    Wrapped,
+    /// As JSON inside a JSON string.
+    JsonString,
+    /// As a Python literal.
+    PythonLiteral,
+    /// Without the names of the parameters, which cannot be had back.
+    Positional,
+    /// One bare value, the name of its parameter lost.
+    BareValue,
+    /// A text of no length.
+    Empty,
+    /// Cut off by a limit on the length of attributes.
+    Truncated,
+}
+
+impl ArgsForm {
+    /// The text in the column `args_form`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Wrapped => "wrapped",
+            Self::JsonString => "json_string",
+            Self::PythonLiteral => "python_literal",
+            Self::Positional => "positional",
+            Self::BareValue => "bare_value",
+            Self::Empty => "empty",
+            Self::Truncated => "truncated",
+        }
+    }
+}
+
+/// A tool call that stands in the messages of a model: a row of the table `chat_calls`. Most have a span of their own
+/// too; the store finds out which do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatCall {
+    /// The run, 32 lower-case hex digits.
+    pub trace_id: String,
+    /// The span in whose messages it stands, 16 lower-case hex digits.
+    pub span_id: String,
+    /// Which of the calls of that span it is, from 1.
+    pub position: u64,
+    /// End of that span, nanoseconds since 1970-01-01T00:00:00Z.
+    pub time_ns: i64,
+    /// Name of the tool, never empty.
+    pub tool_name: String,
+    /// The arguments, as in [`SpanRow::tool_args`].
+    pub tool_args: Option<String>,
+    /// As in [`SpanRow::tool_args_raw`].
+    pub tool_args_raw: Option<String>,
+    /// As in [`SpanRow::args_form`].
+    pub args_form: Option<ArgsForm>,
+    /// As in [`SpanRow::args_key`].
+    pub args_key: Option<String>,
+    /// As in [`SpanRow::args`].
+    pub args: Vec<CallArg>,
+    /// Id that the model gave the call.
+    pub call_id: Option<String>,
+    /// Convention that says where the messages stand.
+    pub convention: String,
+    /// Line in the (uncompressed) file, counted from 1.
+    pub line: u64,
+}
+
+/// A result in the messages of a model that says that its call failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatFailure {
+    /// The run, 32 lower-case hex digits.
+    pub trace_id: String,
+    /// Id of the call.
+    pub call_id: String,
+    /// What says so: `result /isError=true`.
+    pub failure: String,
 }
 
 /// The ids of a span that is not kept but stays transparent when parents are looked up.

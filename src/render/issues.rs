@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Texts;
 use super::layout::plain;
-use super::words::{phrase, word};
+use super::words::{captures, phrase};
 use crate::model::{Coverage, IssueCode, Severity};
 
 /// An issue as it is told on standard error.
@@ -49,8 +49,12 @@ pub struct IngestSummary {
     pub traces: u64,
     /// Wall time in seconds.
     pub seconds: f64,
+    /// Spans that are the same call as a span around them.
+    pub spans_merged: u64,
     /// What all runs of the store let the rules check.
     pub coverage: Coverage,
+    /// Conventions of calls without arguments, each with the setting that makes it record them, when one is known.
+    pub captures: Vec<(String, Option<String>)>,
 }
 
 /// The reason of an issue of this code; `detail` is what the code leaves open.
@@ -108,10 +112,9 @@ pub fn ingest_summary(texts: &Texts, summary: &IngestSummary) -> String {
         spans_dropped: u64,
         seconds: String,
         coverage: String,
-        capture: String,
+        capture_lines: Vec<String>,
     }
     let coverage = summary.coverage;
-    let lacks_arguments = coverage.with_arguments < coverage.tool_calls;
     texts.render(
         "ingest_summary.j2",
         Values {
@@ -119,7 +122,7 @@ pub fn ingest_summary(texts: &Texts, summary: &IngestSummary) -> String {
             dropped: summary.dropped.iter().map(|(name, count)| (plain(name).into_owned(), *count)).collect(),
             spans_dropped: summary.dropped.values().sum(),
             coverage: phrase(texts, "coverage", context! { c => Serde(coverage) }),
-            capture: if lacks_arguments { word(texts, "capture") } else { String::new() },
+            capture_lines: captures(texts, &summary.captures),
             seconds: format!("{:.2}", summary.seconds),
         },
     )

@@ -11,7 +11,7 @@ use super::terminal::{
     ARGUMENT_CHARS, NAME_CHARS, Report, RunView, UnjudgedView, against, agent_name, also_found, assumption_lines,
     draft_of, measured, short_time, shown_arguments, verdict_counts,
 };
-use super::words::{phrase, word};
+use super::words::{captures, phrase, word};
 use crate::model::{Finding, Verdict};
 
 /// Text for a table cell or a line: on one line, and with every sign that Markdown would read escaped, so that
@@ -215,9 +215,8 @@ impl Document<'_> {
         let title = self.word("coverage_title");
         let coverage = phrase(self.texts, "coverage", context! { c => Serde(report.coverage) });
         self.line(&format!("\n## {title}\n\n{coverage}"));
-        if report.coverage.with_arguments < report.coverage.tool_calls {
-            let capture = cell(&self.word("capture"));
-            self.line(&format!("\n{capture}"));
+        for capture in captures(self.texts, &report.captures) {
+            self.line(&format!("\n{}", cell(&capture)));
         }
         let title = self.word("assumptions_title");
         self.line(&format!("\n## {title}\n"));

@@ -62,6 +62,18 @@ note_kinds! {
     SpansSkipped "spans_skipped",
     /// The parents of spans form a cycle.
     ParentCycle "parent_cycle",
+    /// Calls stand in the messages of a model only.
+    CallWithoutSpan "call_without_span",
+    /// Arguments were not recorded plainly. Detail: how.
+    ArgsRewritten "args_rewritten",
+    /// Something other than the status says that a call failed. Detail: what.
+    FailureBesideStatus "failure_beside_status",
+    /// An agent inside the run failed and the run ended ok.
+    InnerAgentFailed "inner_agent_failed",
+    /// Several spans of one call were counted as one.
+    SpansMerged "spans_merged",
+    /// A framework changed the arguments that the model sent. Detail: those.
+    ArgsChanged "args_changed",
 }
 
 impl NoteKind {
@@ -85,6 +97,8 @@ pub struct NoteFacts {
     pub measured: Option<i64>,
     /// What it was held against.
     pub limit: Option<i64>,
+    /// Text that it shows.
+    pub detail: Option<String>,
 }
 
 /// The sentence for a fact.
@@ -97,6 +111,7 @@ pub fn note(texts: &Texts, facts: &NoteFacts) -> String {
         span: &'a str,
         measured: i64,
         limit: i64,
+        detail: &'a str,
     }
     let values = Values {
         note: facts.note.as_str(),
@@ -104,6 +119,7 @@ pub fn note(texts: &Texts, facts: &NoteFacts) -> String {
         span: facts.span_id.as_deref().unwrap_or_default(),
         measured: facts.measured.unwrap_or_default(),
         limit: facts.limit.unwrap_or_default(),
+        detail: facts.detail.as_deref().unwrap_or_default(),
     };
     texts.render("notes.j2", values).trim().to_owned()
 }

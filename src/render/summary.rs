@@ -37,8 +37,10 @@ pub struct FindingFacts {
     pub missing_keys: Vec<String>,
     /// Values of another type.
     pub type_errors: Vec<TypeError>,
-    /// Status of its first call.
-    pub span_status: Status,
+    /// Status of its first call; none when messages do not say.
+    pub span_status: Option<Status>,
+    /// Whether its first call has no span of its own.
+    pub in_messages: bool,
     /// Duration of its first call in milliseconds.
     pub duration_ms: i64,
     /// Time limit of the tool in milliseconds.
@@ -49,8 +51,8 @@ pub struct FindingFacts {
     pub run_length: Option<i64>,
     /// How many are allowed.
     pub max_retries: Option<i64>,
-    /// Place of its first call in [`RunFacts::calls`].
-    pub first_call: usize,
+    /// Place in [`RunFacts::calls`] of the first call after its first.
+    pub later_from: usize,
 }
 
 /// A value of another type than declared.
@@ -97,6 +99,7 @@ struct Values {
     tools: Vec<String>,
     tool: String,
     status: &'static str,
+    in_messages: bool,
     duration_ms: i64,
     timeout_ms: i64,
     gap_ms: i64,
@@ -158,7 +161,7 @@ fn shown_beside(run: &RunFacts) -> Vec<&'static str> {
         && run.also_found == [Rule::ErrorHidden.verdict()]
         && run.findings.len() == 2
         && run.findings[0].tool_name == run.findings[1].tool_name
-        && run.findings[0].span_status == Status::Error;
+        && run.findings[0].span_status == Some(Status::Error);
     if told { Vec::new() } else { run.also_found.iter().map(|verdict| verdict.label()).collect() }
 }
 
@@ -172,7 +175,8 @@ fn fill_finding(values: &mut Values, run: &RunFacts, rule: Rule) {
         }
     }
     values.tool.clone_from(&first.tool_name);
-    values.status = first.span_status.as_str();
+    values.status = first.span_status.unwrap_or(Status::Ok).as_str();
+    values.in_messages = first.in_messages;
     values.duration_ms = first.duration_ms;
     values.timeout_ms = first.timeout_ms.unwrap_or_default();
     values.gap_ms = first.timeout_gap_ms.unwrap_or_default();
@@ -188,7 +192,7 @@ fn fill_finding(values: &mut Values, run: &RunFacts, rule: Rule) {
     let (times, failed) = outcomes(run, &values.tools);
     // Without the calls at hand only the first is known.
     values.times = times.max(1);
-    values.failed = if times == 0 { usize::from(first.span_status == Status::Error) } else { failed };
+    values.failed = if times == 0 { usize::from(first.span_status == Some(Status::Error)) } else { failed };
     values.alone = run.tool_calls == i64::try_from(values.times).unwrap_or(i64::MAX);
     values.called_again = first.calls > 1 || last_call > last_error;
 }
@@ -204,7 +208,7 @@ fn repaired(run: &RunFacts, finding: &FindingFacts) -> &'static str {
     if run.final_status != Status::Ok || finding.missing_keys.is_empty() {
         return "";
     }
-    let mut later = run.calls.iter().skip(finding.first_call + 1).filter(|call| call.tool_name == finding.tool_name);
+    let mut later = run.calls.iter().skip(finding.later_from).filter(|call| call.tool_name == finding.tool_name);
     let repairs =
         |call: &CallFacts| call.status == Status::Ok && finding.missing_keys.iter().all(|key| call.keys.contains(key));
     match later.next() {

@@ -11,7 +11,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::Texts;
 use super::layout::{Style, pad_end, pad_start, plain, plain_short, thousands, truncate_to_width, width, wrap};
-use super::words::{phrase, word};
+use super::words::{captures, phrase, word};
 use crate::model::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, Rule, Status, Verdict};
 
 /// What a report shows.
@@ -23,6 +23,8 @@ pub struct Report<'a> {
     pub unjudged: Vec<UnjudgedView>,
     /// What the runs let the rules check.
     pub coverage: Coverage,
+    /// Conventions of calls without arguments, each with the setting that makes it record them, when one is known.
+    pub captures: Vec<(String, Option<String>)>,
     /// What the verdicts rest on.
     pub assumptions: Assumptions,
     /// Whether normal runs are listed.
@@ -36,8 +38,9 @@ pub struct RunView<'a> {
     pub diagnosis: &'a Diagnosis,
     /// Start, ISO 8601 with +09:00.
     pub start_time: String,
-    /// Duration in milliseconds and status of the calls that findings rest on, by span id.
-    pub calls: &'a BTreeMap<String, (i64, Status)>,
+    /// Duration in milliseconds and status of the calls that findings rest on, by span id. A call that stands in messages
+    /// only has no duration, and a status where they say so.
+    pub calls: &'a BTreeMap<String, (Option<i64>, Option<Status>)>,
     /// Tool and its description as it stands, when there is a draft.
     pub described: Option<(&'a str, &'a str)>,
 }
@@ -180,7 +183,11 @@ pub(super) fn against(texts: &Texts, finding: &Finding) -> Vec<String> {
 pub(super) fn measured(texts: &Texts, run: &RunView<'_>, finding: &Finding, span_id: &str) -> (String, &'static str) {
     let is_final = finding.rule == Rule::ErrorHidden && finding.span_ids.last().is_some_and(|last| last == span_id);
     match run.calls.get(span_id) {
-        Some((duration_ms, status)) => (format!("{}ms", thousands(*duration_ms)), status.as_str()),
+        Some((duration_ms, status)) => {
+            let in_messages = || word(texts, "in_messages");
+            let duration = duration_ms.map_or_else(in_messages, |duration_ms| format!("{}ms", thousands(duration_ms)));
+            (duration, status.map_or("-", Status::as_str))
+        }
         None if is_final => (word(texts, "final"), run.diagnosis.final_status.as_str()),
         // The caller gave no figures: none are better than invented ones.
         None => ("-".to_owned(), "-"),
@@ -383,8 +390,7 @@ impl Page<'_> {
         self.line("");
         let coverage = phrase(self.texts, "coverage", context! { c => Serde(report.coverage) });
         self.wrapped(&coverage, "", "  ");
-        if report.coverage.with_arguments < report.coverage.tool_calls {
-            let capture = word(self.texts, "capture");
+        for capture in captures(self.texts, &report.captures) {
             self.wrapped(&capture, "  ", "  ");
         }
         let title = word(self.texts, "assumptions_title");

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use duckdb::{OptionalExt, params};
 
 use super::{Store, StoreError, batch};
-use crate::model::{Issue, IssueCode, SpanLink, SpanRow, ToolSet};
+use crate::model::{CallArg, ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow, ToolSet};
 
 /// What a file is known by when it comes again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct SourceIdentity {
 }
 
 /// What reading a file came to. Lines: `lines` = read + `lines_skipped`. Spans: `spans_seen` = kept +
-/// dropped + redelivered + skipped, where redelivered includes those that earlier files had.
+/// merged + dropped + redelivered + skipped, where redelivered includes those that earlier files had.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceTotals {
     /// Lines of the file.
@@ -33,6 +33,8 @@ pub struct SourceTotals {
     pub spans_seen: u64,
     /// Spans kept as rows.
     pub spans_kept: u64,
+    /// Spans that are the same call as a span around them.
+    pub spans_merged: u64,
     /// Spans of other operations, by operation.
     pub dropped: BTreeMap<String, u64>,
     /// Spans met before, with the same or other content.
@@ -56,6 +58,7 @@ pub struct SourceWriter<'store> {
     batch_id: i64,
     /// Shapes of arguments of this file that are in `arg_shapes` already.
     shapes: BTreeSet<String>,
+    has_chat_calls: bool,
     finished: bool,
 }
 
@@ -117,12 +120,12 @@ impl Store {
             .query_row("SELECT COALESCE(MAX(source_id), 0) + 1 FROM sources", [], |row| row.get(0))
             .map_err(StoreError::statement("sources"))?;
         self.connection.execute_batch("BEGIN").map_err(StoreError::statement("beginning a file"))?;
-        Ok(SourceWriter { store: self, identity, source_id, batch_id, shapes: BTreeSet::new(), finished: false })
+        Ok(SourceWriter { store: self, identity, source_id, batch_id, shapes: BTreeSet::new(), has_chat_calls: false, finished: false })
     }
 }
 
 impl SourceWriter<'_> {
-    /// Appends rows. Duplicates within the file must be settled already.
+    /// Appends kept spans and the ids of others. Duplicates within the file must be settled already.
     ///
     /// # Errors
     /// `Statement`, `DiskFull`.
@@ -134,22 +137,51 @@ impl SourceWriter<'_> {
         reason: Reason<'_>,
     ) -> Result<(), StoreError> {
         if !spans.is_empty() {
-            let shapes: Vec<Option<String>> = spans.iter().map(batch::args_shape).collect();
+            let shape = |span: &SpanRow| batch::args_shape(span.args_key.as_deref(), &span.args);
+            let shapes: Vec<Option<String>> = spans.iter().map(shape).collect();
             self.append_batch("spans", batch::spans(spans, &shapes, self.source_id, self.batch_id))?;
-            let new: Vec<(String, &SpanRow)> = shapes
-                .into_iter()
-                .zip(spans)
-                .filter_map(|(shape, span)| Some((shape?, span)))
-                .filter(|(shape, _)| self.shapes.insert(shape.clone()))
-                .collect();
-            if !new.is_empty() {
-                self.append_batch("arg_shapes", batch::arg_shapes(&new, self.source_id))?;
-            }
+            self.append_shapes(shapes, spans.iter().map(|span| span.args.as_slice()))?;
         }
         if !links.is_empty() {
             self.append_batch("span_links", batch::span_links(links, self.source_id))?;
         }
         self.append_issues(issues, reason)
+    }
+
+    /// Appends calls that stand in messages, and what messages say of failures.
+    ///
+    /// # Errors
+    /// `Statement`, `DiskFull`.
+    pub fn append_messages(&mut self, calls: &[ChatCall], failures: &[ChatFailure]) -> Result<(), StoreError> {
+        if !calls.is_empty() {
+            self.has_chat_calls = true;
+            let shape = |call: &ChatCall| batch::args_shape(call.args_key.as_deref(), &call.args);
+            let shapes: Vec<Option<String>> = calls.iter().map(shape).collect();
+            self.append_batch("chat_calls", batch::chat_calls(calls, &shapes, self.source_id, self.batch_id))?;
+            self.append_shapes(shapes, calls.iter().map(|call| call.args.as_slice()))?;
+        }
+        if !failures.is_empty() {
+            self.append_batch("chat_failures", batch::chat_failures(failures, self.source_id))?;
+        }
+        Ok(())
+    }
+
+    /// Appends the shapes that this file has not brought yet.
+    fn append_shapes<'a>(
+        &mut self,
+        shapes: Vec<Option<String>>,
+        args: impl Iterator<Item = &'a [CallArg]>,
+    ) -> Result<(), StoreError> {
+        let new: Vec<(String, &[CallArg])> = shapes
+            .into_iter()
+            .zip(args)
+            .filter_map(|(shape, args)| Some((shape?, args)))
+            .filter(|(shape, _)| self.shapes.insert(shape.clone()))
+            .collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        self.append_batch("arg_shapes", batch::arg_shapes(&new, self.source_id))
     }
 
     /// Puts the tool definitions that came with the file in force for this run of ingest and later ones.
@@ -177,15 +209,28 @@ impl SourceWriter<'_> {
         mut totals: SourceTotals,
         reason: Reason<'_>,
     ) -> Result<(SourceTotals, Vec<Issue>), StoreError> {
+        if self.store.has_rows("merged_spans")? {
+            self.run("settle/restore.sql", include_str!("../../sql/settle/restore.sql"))?;
+        }
         let mut found = self.settle_repeated(&mut totals)?;
         self.run("settle/traces.sql", include_str!("../../sql/settle/traces.sql"))?;
         self.run("settle/parents.sql", include_str!("../../sql/settle/parents.sql"))?;
+        self.run("settle/same_call.sql", include_str!("../../sql/settle/same_call.sql"))?;
+        if self.store.has_rows("same_call")? {
+            self.run("settle/merge.sql", include_str!("../../sql/settle/merge.sql"))?;
+        }
+        if self.has_chat_calls || self.store.has_rows("chat_calls")? {
+            self.run("settle/chat_calls.sql", include_str!("../../sql/settle/chat_calls.sql"))?;
+        }
         found.extend(self.store.rows("SELECT trace_id FROM cycles ORDER BY trace_id", [], |row| {
             Ok(file_issue(IssueCode::ParentCycle, 0, row.get(0)?, None))
         })?);
         self.append_issues(&found, reason)?;
         totals.traces = self.count("SELECT COUNT(DISTINCT trace_id) FROM spans WHERE source_id = ?")?;
         self.record(&totals)?;
+        self.run("settle/merged_counts.sql", include_str!("../../sql/settle/merged_counts.sql"))?;
+        totals.spans_merged = self.count("SELECT spans_merged FROM sources WHERE source_id = ?")?;
+        totals.spans_kept -= totals.spans_merged;
         self.store.connection.execute_batch("COMMIT").map_err(StoreError::statement("committing a file"))?;
         self.finished = true;
         Ok((totals, found))
@@ -213,7 +258,7 @@ impl SourceWriter<'_> {
         let dropped: u64 = totals.dropped.values().sum();
         connection
             .execute(
-                "INSERT INTO sources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO sources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
                 params![
                     self.source_id,
                     self.batch_id,

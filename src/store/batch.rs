@@ -8,7 +8,7 @@ use duckdb::arrow::datatypes::{DataType, Field, Schema};
 use duckdb::arrow::error::ArrowError;
 use duckdb::arrow::record_batch::RecordBatch;
 
-use crate::model::{Issue, SpanLink, SpanRow};
+use crate::model::{ArgsForm, CallArg, ChatCall, ChatFailure, Issue, SpanLink, SpanRow};
 
 /// Korean time: +09:00, without daylight saving since 1988.
 const KOREAN_OFFSET_SECONDS: i32 = 9 * 3600;
@@ -48,6 +48,12 @@ impl Columns {
         self.push(name, DataType::Int64, Arc::new(builder.finish()));
     }
 
+    fn boolean(&mut self, name: &str, values: impl Iterator<Item = bool>) {
+        let mut builder = BooleanBuilder::new();
+        values.for_each(|value| builder.append_value(value));
+        self.push(name, DataType::Boolean, Arc::new(builder.finish()));
+    }
+
     fn finish(self) -> Result<RecordBatch, ArrowError> {
         RecordBatch::try_new(Arc::new(Schema::new(self.fields)), self.arrays)
     }
@@ -79,11 +85,9 @@ pub(super) fn spans(
     columns.integer("duration_ns", rows.iter().map(|row| row.end_ns - row.start_ns));
     columns.text("args_key", rows.iter().map(|row| row.args_key.as_deref()));
     columns.text("args_shape", shapes.iter().map(Option::as_deref));
-    columns.text("tool_args_raw", rows.iter().map(|_| None));
+    columns.text("tool_args_raw", rows.iter().map(|row| row.tool_args_raw.as_deref()));
     columns.text("recorded_parent_span_id", rows.iter().map(|row| row.parent_span_id.as_deref()));
-    let mut parent_lost = BooleanBuilder::with_capacity(rows.len());
-    rows.iter().for_each(|_| parent_lost.append_value(false));
-    columns.push("parent_lost", DataType::Boolean, Arc::new(parent_lost.finish()));
+    columns.boolean("parent_lost", rows.iter().map(|_| false));
     columns.text("call_id", rows.iter().map(|row| row.call_id.as_deref()));
     columns.text("tool_result", rows.iter().map(|row| row.tool_result.as_deref()));
     columns.text("error_type", rows.iter().map(|row| row.error_type.as_deref()));
@@ -94,15 +98,59 @@ pub(super) fn spans(
     columns.integer("source_id", rows.iter().map(|_| source_id));
     columns.integer("line", rows.iter().map(|row| line(row.line)));
     columns.integer("batch_id", rows.iter().map(|_| batch_id));
+    columns.text("args_form", rows.iter().map(|row| row.args_form.map(ArgsForm::as_str)));
+    columns.text("failure", rows.iter().map(|row| row.failure.as_deref()));
+    columns.boolean("args_from_messages", rows.iter().map(|row| row.args_from_messages));
+    columns.text("asked_args", rows.iter().map(|row| row.asked_args.as_deref()));
+    columns.finish()
+}
+
+/// Rows of `chat_calls`, none of them settled. `shapes` has [`args_shape`] of each.
+pub(super) fn chat_calls(
+    calls: &[ChatCall],
+    shapes: &[Option<String>],
+    source_id: i64,
+    batch_id: i64,
+) -> Result<RecordBatch, ArrowError> {
+    let keys: Vec<String> = calls.iter().map(|call| format!("{}#{}", call.span_id, call.position)).collect();
+    let mut columns = Columns::new();
+    columns.text("trace_id", calls.iter().map(|call| Some(call.trace_id.as_str())));
+    columns.text("call_key", keys.iter().map(|key| Some(key.as_str())));
+    columns.text("span_id", calls.iter().map(|call| Some(call.span_id.as_str())));
+    columns.integer("start_ns", calls.iter().map(|call| call.time_ns));
+    columns.text("tool_name", calls.iter().map(|call| Some(call.tool_name.as_str())));
+    columns.text("tool_args", calls.iter().map(|call| call.tool_args.as_deref()));
+    columns.text("tool_args_raw", calls.iter().map(|call| call.tool_args_raw.as_deref()));
+    columns.text("args_form", calls.iter().map(|call| call.args_form.map(ArgsForm::as_str)));
+    columns.text("args_key", calls.iter().map(|call| call.args_key.as_deref()));
+    columns.text("args_shape", shapes.iter().map(Option::as_deref));
+    columns.text("call_id", calls.iter().map(|call| call.call_id.as_deref()));
+    columns.boolean("alone", calls.iter().map(|_| false));
+    columns.text("status", calls.iter().map(|_| None));
+    columns.text("failure", calls.iter().map(|_| None));
+    columns.text("convention", calls.iter().map(|call| Some(call.convention.as_str())));
+    columns.integer("source_id", calls.iter().map(|_| source_id));
+    columns.integer("line", calls.iter().map(|call| line(call.line)));
+    columns.integer("batch_id", calls.iter().map(|_| batch_id));
+    columns.finish()
+}
+
+/// Rows of `chat_failures`.
+pub(super) fn chat_failures(failures: &[ChatFailure], source_id: i64) -> Result<RecordBatch, ArrowError> {
+    let mut columns = Columns::new();
+    columns.text("trace_id", failures.iter().map(|failure| Some(failure.trace_id.as_str())));
+    columns.text("call_id", failures.iter().map(|failure| Some(failure.call_id.as_str())));
+    columns.text("failure", failures.iter().map(|failure| Some(failure.failure.as_str())));
+    columns.integer("source_id", failures.iter().map(|_| source_id));
     columns.finish()
 }
 
 /// Keys and types of a call's arguments in one text, equal for calls of one shape; none when there are
 /// no readable arguments. Arguments that are no object have no keys, as `{}`.
-pub(super) fn args_shape(row: &SpanRow) -> Option<String> {
-    row.args_key.as_ref()?;
+pub(super) fn args_shape(args_key: Option<&str>, args: &[CallArg]) -> Option<String> {
+    args_key?;
     let mut shape = String::from("{");
-    for arg in &row.args {
+    for arg in args {
         if shape.len() > 1 {
             shape.push(',');
         }
@@ -119,8 +167,8 @@ pub(super) fn args_shape(row: &SpanRow) -> Option<String> {
 }
 
 /// Rows of `arg_shapes`: every key of each shape.
-pub(super) fn arg_shapes(shapes: &[(String, &SpanRow)], source_id: i64) -> Result<RecordBatch, ArrowError> {
-    let args = || shapes.iter().flat_map(|(shape, row)| row.args.iter().map(move |arg| (shape, arg)));
+pub(super) fn arg_shapes(shapes: &[(String, &[CallArg])], source_id: i64) -> Result<RecordBatch, ArrowError> {
+    let args = || shapes.iter().flat_map(|(shape, args)| args.iter().map(move |arg| (shape, arg)));
     let mut columns = Columns::new();
     columns.text("args_shape", args().map(|(shape, _)| Some(shape.as_str())));
     columns.text("key", args().map(|(_, arg)| Some(arg.key.as_str())));

@@ -170,6 +170,11 @@ impl Store {
         self.connection.execute_batch(sql).map_err(StoreError::statement(sql))
     }
 
+    fn has_rows(&self, table: &str) -> Result<bool, StoreError> {
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
+        self.connection.query_row(&sql, [], |row| row.get(0)).map_err(StoreError::statement(table))
+    }
+
     fn rows<T, P: duckdb::Params>(
         &self,
         sql: &str,

@@ -57,6 +57,10 @@ pub struct RunRow {
     pub with_max_retries: i64,
     /// Calls whose arguments were held against a schema.
     pub with_checked_arguments: i64,
+    /// Further calls, which stand in messages only.
+    pub without_span: i64,
+    /// Calls with status ok of which something else says that they failed.
+    pub failed_beside_status: i64,
 }
 
 /// A row of the rule set beside the cells it rests on.
@@ -74,8 +78,8 @@ pub struct FindingRow {
     pub span_id: String,
     /// Arguments of that call as recorded.
     pub tool_args: Option<String>,
-    /// Status of that call.
-    pub status: Status,
+    /// Status of that call; none when it stands in messages that do not say.
+    pub status: Option<Status>,
     /// Duration of that call in whole milliseconds.
     pub duration_ms: i64,
     /// args_mismatch: the key.
@@ -94,6 +98,10 @@ pub struct FindingRow {
     pub json_schema: Option<String>,
     /// Time limit of the tool in milliseconds.
     pub timeout_ms: Option<i64>,
+    /// Whether the call has a span of its own; `span_id` is else the span in whose messages it stands.
+    pub has_span: bool,
+    /// Start of that call, nanoseconds since 1970 UTC.
+    pub start_ns: i64,
 }
 
 /// A fact that is no verdict.
@@ -130,6 +138,8 @@ pub struct CallRow {
     pub duration_ms: i64,
     /// Canonical arguments.
     pub args_key: Option<String>,
+    /// Start, nanoseconds since 1970 UTC.
+    pub start_ns: i64,
 }
 
 /// A run that cannot be judged.
@@ -284,6 +294,8 @@ impl Store {
                 with_timeout: row.get(11)?,
                 with_max_retries: row.get(12)?,
                 with_checked_arguments: row.get(13)?,
+                without_span: row.get(14)?,
+                failed_beside_status: row.get(15)?,
             })
         })
     }
@@ -301,7 +313,7 @@ impl Store {
                 tool_name: row.get(3)?,
                 span_id: row.get(4)?,
                 tool_args: row.get(5)?,
-                status: status(row, 6)?,
+                status: status_or_none(row, 6)?,
                 duration_ms: row.get(7)?,
                 arg_key: row.get(8)?,
                 problem: row.get(9)?,
@@ -311,6 +323,8 @@ impl Store {
                 allowed: row.get(13)?,
                 json_schema: row.get(14)?,
                 timeout_ms: row.get(15)?,
+                has_span: row.get::<_, String>(16)? == "span",
+                start_ns: row.get(17)?,
             })
         })
     }
@@ -346,6 +360,7 @@ impl Store {
                 status: status(row, 3)?,
                 duration_ms: row.get(4)?,
                 args_key: row.get(5)?,
+                start_ns: row.get(6)?,
             })
         })
     }
@@ -378,9 +393,19 @@ impl Store {
                 with_known_tool: row.get(3)?,
                 with_timeout: row.get(4)?,
                 with_max_retries: row.get(5)?,
+                without_span: row.get(6)?,
+                failed_beside_status: row.get(7)?,
             })
         })?;
         Ok(rows.into_iter().next().unwrap_or_default())
+    }
+
+    /// Names of the conventions of calls in scope whose arguments were not recorded.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn conventions_without_arguments(&self) -> Result<Vec<String>, StoreError> {
+        self.rows(include_str!("../../sql/queries/captures.sql"), [], |row| row.get(0))
     }
 
     /// The tool sets that the traces in scope are judged with.
@@ -442,4 +467,9 @@ impl Store {
 fn status(row: &Row<'_>, index: usize) -> duckdb::Result<Status> {
     let text: String = row.get(index)?;
     Status::from_column(&text).ok_or_else(|| duckdb::Error::InvalidColumnName(text))
+}
+
+fn status_or_none(row: &Row<'_>, index: usize) -> duckdb::Result<Option<Status>> {
+    let text: Option<String> = row.get(index)?;
+    text.map(|text| Status::from_column(&text).ok_or_else(|| duckdb::Error::InvalidColumnName(text))).transpose()
 }

@@ -8,7 +8,7 @@ use super::StoreError;
 use crate::digest::sha256_hex;
 
 /// The set of rule versions that judges.
-pub const RULE_SET: &str = "set_diagnosis_v1";
+pub const RULE_SET: &str = "set_diagnosis_v2";
 
 /// One file under `sql/` that creates one view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,7 @@ macro_rules! view {
 const VIEW_FILES: &[ViewFile] = &[
     view!("base/trace/v1.sql"),
     view!("base/call/v1.sql"),
+    view!("base/requested_call/v1.sql"),
     view!("base/call_arg/v1.sql"),
     view!("base/defined_call/v1.sql"),
     view!("base/final_answer/v1.sql"),
@@ -67,6 +68,9 @@ const VIEW_FILES: &[ViewFile] = &[
     view!("rules/timeout_exceeded/v1.sql"),
     view!("rules/retry_over_limit/v1.sql"),
     view!("rules/error_hidden/v1.sql"),
+    view!("rules/undefined_tool/v2.sql"),
+    view!("rules/args_mismatch/v2.sql"),
+    view!("rules/error_hidden/v2.sql"),
     view!("notes/args_not_recorded/v1.sql"),
     view!("notes/args_not_json/v1.sql"),
     view!("notes/args_undefined_tool/v1.sql"),
@@ -84,11 +88,22 @@ const VIEW_FILES: &[ViewFile] = &[
     view!("notes/span_conflict/v1.sql"),
     view!("notes/spans_skipped/v1.sql"),
     view!("notes/parent_cycle/v1.sql"),
+    view!("notes/args_not_json/v2.sql"),
+    view!("notes/args_undefined_tool/v2.sql"),
+    view!("notes/call_without_span/v1.sql"),
+    view!("notes/args_rewritten/v1.sql"),
+    view!("notes/failure_beside_status/v1.sql"),
+    view!("notes/inner_agent_failed/v1.sql"),
+    view!("notes/spans_merged/v1.sql"),
+    view!("notes/args_changed/v1.sql"),
     view!("sets/diagnosis/v1.sql"),
     view!("sets/note/v1.sql"),
     view!("sets/run/v1.sql"),
     view!("sets/coverage/v1.sql"),
     view!("sets/unjudged/v1.sql"),
+    view!("sets/diagnosis/v2.sql"),
+    view!("sets/note/v2.sql"),
+    view!("sets/coverage/v2.sql"),
 ];
 
 /// Every view file, in creation order.

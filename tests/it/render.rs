@@ -60,13 +60,14 @@ fn found(rule: Rule, tool: &str) -> FindingFacts {
         calls: 1,
         missing_keys: if rule == Rule::ArgsMismatch { vec!["dept_code".to_owned()] } else { Vec::new() },
         type_errors: Vec::new(),
-        span_status: Status::Error,
+        span_status: Some(Status::Error),
+        in_messages: false,
         duration_ms: 12_400,
         timeout_ms: Some(8_000),
         timeout_gap_ms: Some(4_400),
         run_length: Some(4),
         max_retries: Some(3),
-        first_call: 0,
+        later_from: 1,
     }
 }
 
@@ -94,7 +95,7 @@ fn summary_tells_each_situation_in_its_own_sentence() {
     let mismatch = Rule::ArgsMismatch.verdict();
     let later = |keys: &[&str]| vec![call("lookup", Error, &[]), call("other", Ok, &[]), call("lookup", Ok, keys)];
     let two_later = vec![call("lookup", Error, &[]), call("lookup", Error, &[]), call("lookup", Ok, &["dept_code"])];
-    let accepted = FindingFacts { span_status: Ok, ..args() };
+    let accepted = FindingFacts { span_status: Some(Ok), ..args() };
     let typed = FindingFacts {
         missing_keys: Vec::new(),
         type_errors: vec![TypeError {
@@ -239,6 +240,7 @@ fn every_text_is_there_and_polite() {
             span_id: Some("00ff".to_owned()),
             measured: Some(2),
             limit: Some(2),
+            detail: Some("wrapped".to_owned()),
         };
         let told = note(&texts, &facts);
         assert!(told.ends_with("니다."), "{kind:?}: {told}");
@@ -286,7 +288,9 @@ fn issue_list_stops_and_counts_the_rest() {
         issues: 2,
         traces: 1,
         seconds: 0.5,
+        spans_merged: 3,
         coverage: Coverage { tool_calls: 4, with_arguments: 3, ..Coverage::default() },
+        captures: vec![("otel-genai".to_owned(), Some("CAPTURE=true".to_owned()))],
     };
     let text = ingest_summary(&texts, &counts);
     assert!(
@@ -417,7 +421,7 @@ fn diagnosis(rule: Rule, foreign: &str) -> Diagnosis {
 
 fn report<'a>(
     diagnosis: &'a Diagnosis,
-    calls: &'a BTreeMap<String, (i64, Status)>,
+    calls: &'a BTreeMap<String, (Option<i64>, Option<Status>)>,
     foreign: &'a str,
     show_all: bool,
 ) -> Report<'a> {
@@ -431,6 +435,7 @@ fn report<'a>(
             reason: "no_invoke_agent".to_owned(),
         }],
         coverage: Coverage { tool_calls: 12_345, with_arguments: 3, ..Coverage::default() },
+        captures: vec![(foreign.to_owned(), Some(foreign.to_owned()))],
         assumptions: Assumptions {
             rule_set: "set_diagnosis_v1".to_owned(),
             rule_set_sha256: "0123456789abcdef".to_owned(),
@@ -463,7 +468,7 @@ proptest! {
         if show_all {
             normal.verdict = Verdict::Normal;
         }
-        let calls = BTreeMap::from([("00000000000000aa".to_owned(), (12_400, Status::Error))]);
+        let calls = BTreeMap::from([("00000000000000aa".to_owned(), (Some(12_400), Some(Status::Error)))]);
         let shown = report(&normal, &calls, &foreign, show_all);
         let plain = terminal::report(&texts, &shown, Style { width: cells, color: false });
         for line in plain.lines() {

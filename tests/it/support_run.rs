@@ -11,7 +11,7 @@ use taco_trace::ingest::convention::Conventions;
 use taco_trace::ingest::document::MissingStatus;
 use taco_trace::ingest::source::{self, Source};
 use taco_trace::ingest::tools::{ToolDefaults, parse_tools};
-use taco_trace::ingest::{self, Batch, Options, Start};
+use taco_trace::ingest::{self, Batch, ChatCalls, Options, Start};
 use taco_trace::model::Issue;
 use taco_trace::render::Texts;
 use taco_trace::render::issues::reason;
@@ -93,7 +93,7 @@ struct Run {
 impl Run {
     fn new(missing_status: MissingStatus) -> Self {
         let store = Store::in_memory().expect("a store in memory opens");
-        let options = Options { conventions: Conventions::builtin(), missing_status };
+        let options = Options { conventions: Conventions::builtin(), missing_status, chat_calls: ChatCalls::Read };
         Self { store, batch_id: 0, texts: Texts::korean(), options, sources: Vec::new() }
     }
 
@@ -111,7 +111,8 @@ impl Run {
         let mut issues = Vec::new();
         let mut sink = |batch: Batch| -> Result<(), StoreError> {
             issues.extend(batch.issues.iter().cloned());
-            writer.append(&batch.spans, &batch.links, &batch.issues, &in_words)
+            writer.append(&batch.spans, &batch.links, &batch.issues, &in_words)?;
+            writer.append_messages(&batch.chat_calls, &batch.chat_failures)
         };
         let report = ingest::read(input, start, &self.options, &mut sink, &mut |_, _| {}).expect("rows fit the tables");
         let totals = SourceTotals {

@@ -6,7 +6,7 @@
 use super::{Context, Counts, Parsed};
 use crate::ingest::frame::raw_excerpt;
 use crate::ingest::otlp::any_value::Attributes;
-use crate::model::{Issue, IssueCode, SpanLink, SpanRow};
+use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
 
 /// The ids of a span, as far as they could be read.
 #[derive(Debug, Default)]
@@ -32,6 +32,8 @@ pub(crate) struct Sink<'a, 'de> {
 struct Mark {
     spans: usize,
     links: usize,
+    chat_calls: usize,
+    chat_failures: usize,
     issues: usize,
     tool_definitions: usize,
 }
@@ -41,6 +43,8 @@ impl<'a, 'de> Sink<'a, 'de> {
         let start = Mark {
             spans: parsed.spans.len(),
             links: parsed.links.len(),
+            chat_calls: parsed.chat_calls.len(),
+            chat_failures: parsed.chat_failures.len(),
             issues: parsed.issues.len(),
             tool_definitions: parsed.tool_definitions.len(),
         };
@@ -66,6 +70,8 @@ impl<'a, 'de> Sink<'a, 'de> {
     pub(crate) fn roll_back(self) {
         self.parsed.spans.truncate(self.start.spans);
         self.parsed.links.truncate(self.start.links);
+        self.parsed.chat_calls.truncate(self.start.chat_calls);
+        self.parsed.chat_failures.truncate(self.start.chat_failures);
         self.parsed.issues.truncate(self.start.issues);
         self.parsed.tool_definitions.truncate(self.start.tool_definitions);
     }
@@ -101,6 +107,16 @@ impl<'a, 'de> Sink<'a, 'de> {
             }
         }
         self.link(ids);
+    }
+
+    /// Keeps a call that stands in the messages of a model.
+    pub(crate) fn keep_chat_call(&mut self, call: ChatCall) {
+        self.parsed.chat_calls.push(call);
+    }
+
+    /// Keeps a result that says that its call failed.
+    pub(crate) fn keep_chat_failure(&mut self, failure: ChatFailure) {
+        self.parsed.chat_failures.push(failure);
     }
 
     /// Leaves a span out that cannot be used.

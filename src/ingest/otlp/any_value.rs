@@ -264,6 +264,8 @@ impl<'de> Reader<'de> for KeyValue<'de> {
 #[derive(Debug, Default)]
 pub(crate) struct Attributes<'de> {
     slots: Vec<Option<AnyValue<'de>>>,
+    /// Those whose keys have numbers in them.
+    indexed: Vec<(Cow<'de, str>, AnyValue<'de>)>,
     /// Slots of keys that stood more than once.
     repeated: Vec<usize>,
     /// What stood where an attribute or the array of them was wanted.
@@ -275,6 +277,7 @@ impl<'de> Attributes<'de> {
     pub(crate) fn clear(&mut self, keys: &WantedKeys) {
         self.slots.clear();
         self.slots.resize(keys.len(), None);
+        self.indexed.clear();
         self.repeated.clear();
         self.wrong = None;
     }
@@ -282,6 +285,11 @@ impl<'de> Attributes<'de> {
     /// The value in the slot of a wanted key; none when it is absent or has no value.
     pub(crate) fn get(&self, slot: usize) -> Option<AnyValue<'de>> {
         self.slots.get(slot).copied().flatten().filter(|value| !value.is_empty())
+    }
+
+    /// Keys with numbers in them, as they came, with their values.
+    pub(crate) fn indexed(&self) -> impl Iterator<Item = (&str, AnyValue<'de>)> {
+        self.indexed.iter().map(|(key, value)| (&**key, *value))
     }
 
     /// Slots of keys that stood more than once, each once.
@@ -338,20 +346,25 @@ impl<'de> Reader<'de> for Attribute<'_, '_, 'de> {
         let list = &mut *self.0;
         let mut keyed = false;
         let mut slot = None;
+        let mut indexed = None;
         let mut value = None;
         while let Some(name) = map.next_key_seed(Key)? {
             match &*name {
                 b"key" => {
                     let key = text::decode(json::raw(&mut map)?);
                     keyed = key.is_some();
-                    slot = key.and_then(|key| list.keys.slot(&key));
+                    slot = key.as_ref().and_then(|key| list.keys.slot(key));
+                    indexed = if slot.is_none() { key.filter(|key| list.keys.is_indexed(key)) } else { None };
                 }
-                b"value" if !keyed || slot.is_some() => value = Some(json::raw(&mut map)?),
+                b"value" if !keyed || slot.is_some() || indexed.is_some() => value = Some(json::raw(&mut map)?),
                 _ => json::skip(&mut map)?,
             }
         }
         if let Some(slot) = slot {
             list.attributes.put(slot, value.unwrap_or("null"));
+        }
+        if let (Some(key), Some(value)) = (indexed, value) {
+            list.attributes.indexed.push((key, AnyValue::read(value)));
         }
         Ok(if keyed { Met::Wanted } else { Met::Other("object without a key") })
     }

@@ -7,14 +7,15 @@ use std::borrow::Cow;
 use serde::de::MapAccess;
 
 use super::Span;
-use super::any_value::{AnyValue, Attributes};
+use super::any_value::Attributes;
 use super::ids::Id;
-use crate::ingest::args::{ArgsError, canonical, text};
-use crate::ingest::convention::{Convention, Field};
+use crate::ingest::args::unwrap::{Unwrapped, Wrapper, unwrap};
+use crate::ingest::args::{ArgsError, Canonical, canonical, text};
+use crate::ingest::convention::{BareValue, Convention, Field, SpanData};
 use crate::ingest::document::MissingStatus;
 use crate::ingest::document::json::{self, Key, Met, Reader, read_raw};
 use crate::ingest::document::sink::{Problem, SpanIds};
-use crate::model::{CallArg, IssueCode, Operation, SpanRow, Status};
+use crate::model::{ArgsForm, CallArg, IssueCode, Operation, SpanRow, Status};
 
 /// A span whose ids, times and status can be used.
 pub(super) struct Checked {
@@ -25,6 +26,11 @@ pub(super) struct Checked {
 }
 
 impl Span<'_> {
+    /// End, nanoseconds since 1970 UTC.
+    pub(super) fn end_ns(&self) -> Result<i64, Problem> {
+        time(self.end, "endTimeUnixNano")
+    }
+
     /// The member that stands first in the text, to show where the span begins.
     pub(super) fn first(&self) -> Option<&str> {
         [self.trace_id, self.span_id, self.name, self.parent_span_id, self.start, self.end, self.status]
@@ -44,7 +50,7 @@ impl Span<'_> {
         check_id(trace_id, self.trace_id, IssueCode::TraceIdMissing, IssueCode::TraceIdInvalid)?;
         check_id(span_id, self.span_id, IssueCode::SpanIdMissing, IssueCode::SpanIdInvalid)?;
         let start_ns = time(self.start, "startTimeUnixNano")?;
-        let end_ns = time(self.end, "endTimeUnixNano")?;
+        let end_ns = self.end_ns()?;
         if end_ns < start_ns {
             return Err(Problem::new(IssueCode::EndBeforeStart, format!("{start_ns} > {end_ns}")));
         }
@@ -145,48 +151,48 @@ pub(super) struct Names {
     operation: Operation,
     agent_name: Option<String>,
     tool_name: Option<String>,
-    tool_args: Option<String>,
+    args: RecordedArgs,
     tool_result: Option<String>,
     call_id: Option<String>,
     error_type: Option<String>,
+    failure: Option<String>,
 }
 
 impl Names {
     /// Reads the columns; a tool call without a tool name is a problem.
-    pub(super) fn of(
-        convention: &Convention,
-        operation: Operation,
-        attributes: &Attributes<'_>,
-    ) -> Result<Self, Problem> {
-        let is_call = operation == Operation::ExecuteTool;
-        let scalar =
-            |field| convention.value(field, attributes).and_then(AnyValue::scalar).filter(|text| !text.is_empty());
-        let recorded = |field| {
-            let text = convention.value(field, attributes).and_then(AnyValue::recorded);
-            text.filter(|text| !convention.is_not_recorded(text)).map(Cow::into_owned)
-        };
-        let of_call = |field| if is_call { recorded(field) } else { None };
-        let tool_name = if is_call { scalar(Field::ToolName).map(Cow::into_owned) } else { None };
-        if is_call && tool_name.is_none() {
-            return Err(Problem::new(IssueCode::ToolNameMissing, ""));
-        }
-        Ok(Self {
+    pub(super) fn of(convention: &Convention, operation: Operation, span: &SpanData<'_, '_>) -> Result<Self, Problem> {
+        let scalar = |field| convention.scalar(field, span).map(Cow::into_owned);
+        let mut names = Self {
             convention: convention.name.clone(),
             operation,
-            agent_name: if is_call { None } else { scalar(Field::AgentName).map(Cow::into_owned) },
-            tool_name,
-            tool_args: of_call(Field::Arguments),
-            tool_result: of_call(Field::Result),
-            call_id: if is_call { scalar(Field::CallId).map(Cow::into_owned) } else { None },
-            error_type: scalar(Field::ErrorType).map(Cow::into_owned),
-        })
+            agent_name: None,
+            tool_name: None,
+            args: RecordedArgs::default(),
+            tool_result: None,
+            call_id: None,
+            error_type: scalar(Field::ErrorType),
+            failure: None,
+        };
+        match operation {
+            Operation::InvokeAgent => names.agent_name = scalar(Field::AgentName),
+            Operation::ExecuteTool => {
+                let tool_name = scalar(Field::ToolName);
+                names.tool_name = Some(tool_name.ok_or_else(|| Problem::new(IssueCode::ToolNameMissing, ""))?);
+                let recorded = |field| convention.recorded(field, span).map(Cow::into_owned);
+                names.args = RecordedArgs::read(convention, recorded(Field::Arguments));
+                names.tool_result = recorded(Field::Result);
+                names.call_id = scalar(Field::CallId);
+            }
+        }
+        names.failure = convention.failure(span, names.tool_result.as_deref());
+        Ok(names)
     }
 }
 
 impl Checked {
     /// The row, and what is wrong with its arguments. The ids were found readable by `check`.
     pub(super) fn into_row(self, ids: SpanIds, names: Names, line: u64) -> (SpanRow, Option<Problem>) {
-        let (args_key, args, problem) = read_args(names.tool_args.as_deref());
+        let args = names.args;
         let row = SpanRow {
             trace_id: ids.trace_id.unwrap_or_default(),
             span_id: ids.span_id.unwrap_or_default(),
@@ -194,36 +200,74 @@ impl Checked {
             operation: names.operation,
             agent_name: names.agent_name,
             tool_name: names.tool_name,
-            tool_args: names.tool_args,
-            args_key,
-            args,
+            tool_args: args.tool_args,
+            tool_args_raw: args.tool_args_raw,
+            args_form: args.args_form,
+            args_from_messages: false,
+            asked_args: None,
+            args_key: args.args_key,
+            args: args.args,
             status: self.status,
             start_ns: self.start_ns,
             end_ns: self.end_ns,
             call_id: names.call_id,
             tool_result: names.tool_result,
             error_type: names.error_type,
+            failure: names.failure,
             status_message: self.status_message,
             service_name: None,
             scope_name: None,
             convention: names.convention,
             line,
         };
-        (row, problem)
+        (row, args.problem)
     }
 }
 
-/// Canonical arguments, their keys, and the problem when they are not JSON.
-pub(crate) fn read_args(tool_args: Option<&str>) -> (Option<String>, Vec<CallArg>, Option<Problem>) {
-    match tool_args.map(canonical) {
-        None => (None, Vec::new(), None),
-        Some(Ok(read)) => (Some(read.text), read.args, None),
-        Some(Err(error)) => {
-            let detail = match &error {
-                ArgsError::NotJson(words) => words.clone(),
-                ArgsError::TooDeep => error.to_string(),
-            };
-            (None, Vec::new(), Some(Problem::new(IssueCode::ArgsNotJson, detail)))
+/// The arguments of a call in all the columns that hold them.
+#[derive(Debug, Default)]
+pub(crate) struct RecordedArgs {
+    pub(crate) tool_args: Option<String>,
+    pub(crate) tool_args_raw: Option<String>,
+    pub(crate) args_form: Option<ArgsForm>,
+    pub(crate) args_key: Option<String>,
+    pub(crate) args: Vec<CallArg>,
+    pub(crate) problem: Option<Problem>,
+}
+
+impl RecordedArgs {
+    /// Takes off what the convention's framework puts around arguments.
+    pub(crate) fn read(convention: &Convention, recorded: Option<String>) -> Self {
+        let recorded = recorded.filter(|text| !convention.is_not_recorded(text));
+        Self::unwrapped(recorded, &convention.wrappers, convention.bare_value == BareValue::Lost)
+    }
+
+    /// Arguments that no convention says anything of.
+    pub(crate) fn plain(recorded: Option<String>) -> Self {
+        Self::unwrapped(recorded, &[], false)
+    }
+
+    fn unwrapped(recorded: Option<String>, wrappers: &[Wrapper], bare_value_is_lost: bool) -> Self {
+        let Some(recorded) = recorded else { return Self::default() };
+        let Unwrapped { text, form } = unwrap(&recorded, wrappers, bare_value_is_lost);
+        let tool_args = text.map(Cow::into_owned);
+        let tool_args_raw = if tool_args.as_ref() == Some(&recorded) { None } else { Some(recorded) };
+        let mut read = Self { tool_args_raw, args_form: form, ..Self::default() };
+        match tool_args.as_deref().map(canonical) {
+            None => {}
+            Some(Ok(Canonical { text, args })) => {
+                read.args_key = Some(text);
+                read.args = args;
+            }
+            Some(Err(error)) => {
+                let detail = match &error {
+                    ArgsError::NotJson(words) => words.clone(),
+                    ArgsError::TooDeep => error.to_string(),
+                };
+                read.problem = Some(Problem::new(IssueCode::ArgsNotJson, detail));
+            }
         }
+        read.tool_args = tool_args;
+        read
     }
 }

@@ -9,7 +9,7 @@ use taco_trace::render::terminal::{Assumptions, Report, RunView, ToolSetView, Un
 use taco_trace::render::tree::{Derivation, Explanation, Node};
 
 /// Duration and status of calls by span id.
-pub(super) type Calls = BTreeMap<String, (i64, Status)>;
+pub(super) type Calls = BTreeMap<String, (Option<i64>, Option<Status>)>;
 
 const SEED: &str = include_str!("../../../fixtures/seed/expected.json");
 /// A description as it stands.
@@ -67,7 +67,7 @@ pub(super) fn normal() -> Diagnosis {
 }
 
 pub(super) fn calls() -> Calls {
-    [("16eaf0f648963898".to_owned(), (12_400, Status::Error))].into()
+    [("16eaf0f648963898".to_owned(), (Some(12_400), Some(Status::Error)))].into()
 }
 
 pub(super) fn assumptions(source: &str) -> Assumptions {
@@ -104,7 +104,13 @@ pub(super) fn report<'a>(diagnoses: &'a [Diagnosis], calls: &'a Calls, source: &
             with_known_tool: 15,
             with_timeout: 15,
             with_max_retries: 15,
+            without_span: 0,
+            failed_beside_status: 0,
         },
+        captures: vec![(
+            "otel-genai".to_owned(),
+            Some("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true".to_owned()),
+        )],
         assumptions: assumptions(source),
         show_all: true,
     }
@@ -225,7 +231,7 @@ pub(super) fn seed() -> Vec<Diagnosis> {
 }
 
 pub(super) fn seed_calls() -> Calls {
-    let call = |id: &str, duration_ms, status| (id.to_owned(), (duration_ms, status));
+    let call = |id: &str, duration_ms, status| (id.to_owned(), (Some(duration_ms), Some(status)));
     [
         call("16eaf0f648963898", 310, Status::Error),
         call("14435ebfb8edaaca", 12_400, Status::Error),

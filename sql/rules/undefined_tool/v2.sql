@@ -1,0 +1,46 @@
+-- View:    rule_undefined_tool_v2
+-- Judges:  a tool was called that the definitions do not have.
+-- Grain:   one row per offending call; a finding is all calls of one name.
+-- Reads:   base_requested_call_v1, tool_definitions.
+-- Fires when:        tool_name equals no defined name, letter by letter.
+-- Stays silent when: the tool is defined; no tool set is known at all.
+-- Order:   none; start_ns, then span_id, orders the calls of a finding.
+-- Version: second. Calls that stand in the messages of a model only count too;
+--          call_key names each.
+-- Tests:   tests/it/views.rs, tests/it/chat.rs
+--
+-- Names first, calls second: there are few names.
+CREATE OR REPLACE VIEW rule_undefined_tool_v2 AS
+-- Every name that is called, beside the tool set it is looked up in.
+WITH names AS (
+    SELECT DISTINCT c.tool_set AS tool_set, c.tool_name AS tool_name
+    FROM base_requested_call_v1 c
+    WHERE c.tool_set IS NOT NULL
+),
+-- Those that the tool set does not have.
+undefined AS (
+    SELECT n.tool_set AS tool_set, n.tool_name AS tool_name
+    FROM names n
+    WHERE NOT EXISTS (
+        SELECT 1 FROM tool_definitions d
+        WHERE d.tool_set = n.tool_set AND d.tool_name = n.tool_name
+    )
+)
+SELECT
+    c.trace_id AS trace_id,
+    c.tool_name AS finding,
+    c.tool_name AS tool_name,
+    c.span_id AS span_id,
+    c.start_ns AS start_ns,
+    c.call_key AS call_key
+FROM base_requested_call_v1 c
+JOIN undefined u
+    ON u.tool_set = c.tool_set
+    AND u.tool_name = c.tool_name;
+COMMENT ON VIEW rule_undefined_tool_v2 IS 'Calls of tools that are not defined';
+COMMENT ON COLUMN rule_undefined_tool_v2.trace_id IS 'The run';
+COMMENT ON COLUMN rule_undefined_tool_v2.finding IS 'The undefined name: all its calls are one finding';
+COMMENT ON COLUMN rule_undefined_tool_v2.tool_name IS 'The tool called';
+COMMENT ON COLUMN rule_undefined_tool_v2.span_id IS 'A call that the finding rests on';
+COMMENT ON COLUMN rule_undefined_tool_v2.start_ns IS 'Its start, nanoseconds since 1970 UTC';
+COMMENT ON COLUMN rule_undefined_tool_v2.call_key IS 'Names that call: its span_id, or span_id#place of a call in messages';
