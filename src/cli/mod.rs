@@ -13,6 +13,7 @@ mod report;
 mod rules;
 mod terminal;
 mod usage;
+mod watch;
 
 use std::ffi::OsString;
 use std::io;

@@ -14,6 +14,7 @@ pub mod notes;
 pub mod summary;
 pub mod terminal;
 pub mod tree;
+pub mod watch;
 mod words;
 
 use minijinja::syntax::SyntaxConfig;
@@ -34,6 +35,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),
     ("skipped_lines.j2", include_str!("templates/ko/skipped_lines.j2")),
     ("summary.j2", include_str!("templates/ko/summary.j2")),
+    ("watch.j2", include_str!("templates/ko/watch.j2")),
 ];
 
 /// Longest name or value that a sentence shows, in characters.

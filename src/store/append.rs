@@ -52,9 +52,9 @@ pub type Reason<'a> = &'a dyn Fn(IssueCode, &str) -> String;
 
 /// A file being written. Dropped before [`SourceWriter::finish`], it leaves no trace.
 pub struct SourceWriter<'store> {
-    store: &'store Store,
+    pub(super) store: &'store Store,
     identity: SourceIdentity,
-    source_id: i64,
+    pub(super) source_id: i64,
     batch_id: i64,
     /// Shapes of arguments of this file that are in `arg_shapes` already.
     shapes: BTreeSet<String>,
@@ -120,7 +120,15 @@ impl Store {
             .query_row("SELECT COALESCE(MAX(source_id), 0) + 1 FROM sources", [], |row| row.get(0))
             .map_err(StoreError::statement("sources"))?;
         self.connection.execute_batch("BEGIN").map_err(StoreError::statement("beginning a file"))?;
-        Ok(SourceWriter { store: self, identity, source_id, batch_id, shapes: BTreeSet::new(), has_chat_calls: false, finished: false })
+        Ok(SourceWriter {
+            store: self,
+            identity,
+            source_id,
+            batch_id,
+            shapes: BTreeSet::new(),
+            has_chat_calls: false,
+            finished: false,
+        })
     }
 }
 

@@ -7,8 +7,10 @@
 mod append;
 mod batch;
 mod migrate;
+mod positions;
 mod read;
 mod tools;
+mod touched;
 mod views;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +19,9 @@ use duckdb::{Config, Connection};
 
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
+pub use positions::{KnownPosition, SourcePosition};
 pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, ToolSetRow, UnjudgedRow};
+pub use touched::BatchTotals;
 pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
 
 /// Why a store could not be used. `Display` is for logs; people read a template of `render`.
