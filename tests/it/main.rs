@@ -5,8 +5,10 @@
 mod args;
 mod cli;
 mod convention;
+mod crash;
 mod document;
 mod fixtures;
+mod follow;
 mod frame;
 mod migrations;
 mod oracle;
@@ -16,6 +18,7 @@ mod report;
 mod source;
 mod stock_duckdb;
 mod support;
+mod support_cli;
 mod support_run;
 mod tidy;
 mod tools;
