@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 use taco_trace::store::Store;
 use tempfile::TempDir;
 
+use super::support::answers;
+
 /// A folder with a store and trace files, removed at the end of the test.
 pub(crate) struct Place {
     folder: TempDir,
@@ -54,22 +56,19 @@ impl Place {
         rows(&self.db(), sql)
     }
 
-    /// The spans of the store, whichever reading brought them.
-    pub(crate) fn spans(&self) -> Vec<String> {
-        self.rows(
-            "SELECT trace_id, span_id, parent_span_id, operation, tool_name, tool_args, status, start_ns, end_ns, line \
+    /// What a store comes to, however it was filled: spans, sums of lines and lines left out, and issues with their
+    /// lines and offsets.
+    pub(crate) fn state(&self) -> (Vec<String>, String, Vec<String>) {
+        let store = open(&self.db());
+        let spans = answers(
+            &store,
+            "SELECT trace_id, span_id, parent_span_id, operation, tool_name, tool_args, status, start_ns, end_ns \
              FROM spans ORDER BY ALL",
-        )
-    }
-
-    /// Sums over all readings: lines and lines left out.
-    pub(crate) fn lines(&self) -> String {
-        self.rows("SELECT SUM(lines), SUM(lines_skipped) FROM sources").concat()
-    }
-
-    /// Issues: code, line and offset.
-    pub(crate) fn issues(&self) -> Vec<String> {
-        self.rows("SELECT code, line, byte_offset FROM ingest_issues ORDER BY line, code, byte_offset")
+        );
+        let lines = answers(&store, "SELECT SUM(lines), SUM(lines_skipped) FROM sources").concat();
+        let issues =
+            answers(&store, "SELECT code, line, byte_offset FROM ingest_issues ORDER BY line, code, byte_offset");
+        (spans, lines, issues)
     }
 }
 
@@ -86,12 +85,12 @@ pub(crate) fn told(output: &Output) -> String {
 }
 
 pub(crate) fn rows(db: &Path, sql: &str) -> Vec<String> {
-    let store = Store::open_existing(db).unwrap_or_else(|error| panic!("{error}"));
-    let cells = store.query_text(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let line = |row: Vec<Option<String>>| {
-        row.into_iter().map(|cell| cell.unwrap_or_else(|| "-".to_owned())).collect::<Vec<_>>().join("|")
-    };
-    cells.into_iter().map(line).collect()
+    answers(&open(db), sql)
+}
+
+/// A store that must be there.
+pub(crate) fn open(db: &Path) -> Store {
+    Store::open_existing(db).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// One request: a run that calls one tool and answers, three spans of which a chat span is dropped. Without newline.
