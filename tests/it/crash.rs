@@ -165,6 +165,7 @@ fn killed_while_it_writes_it_has_whole_files() {
         assert!(start(&mut load.command()).wait().unwrap().success());
         assert_eq!(load.check("never"), 3);
     }
+    println!("whole files after each kill: {kept:?}");
     assert_eq!(kept[0], 0, "killed before there is a store");
 }
 
