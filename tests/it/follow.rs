@@ -173,7 +173,8 @@ proptest! {
         let cut_at = |part: usize| &half[..half.floor_char_boundary(half.len() / part)];
         let mut text = "\u{feff}".to_owned() + &requests(0..1) + "\n  \n" + &pretty(1) + "no json\r\n" + &request(2);
         text += &(request(3) + "\r\n{\"resourceSpans\":[\n" + &requests(4..5) + cut_at(2) + "\n");
-        let last = [&requests(6..7), cut_at(3), "{\"a\":[\n"][end];
+        let whole = requests(6..7);
+        let last = [whole.as_str(), cut_at(3), "{\"a\":[\n"][end];
         text += &(requests(5..6) + last);
         let bytes = text.as_bytes();
         cuts.iter_mut().for_each(|cut| *cut = *cut * bytes.len() / 10_000);
