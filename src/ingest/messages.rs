@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::args::text;
-use super::convention::{Conventions, Convention, Members, MessageForm, MessageRole, Place, SpanData};
+use super::convention::{Convention, Conventions, Members, MessageForm, MessageRole, Place, SpanData};
 
 /// A call as the model asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,11 +145,12 @@ fn parts<T>(place: &Place, span: &SpanData, kind: &str, read: impl Fn(Part) -> O
         // One message without the array around it.
         Err(_) => serde_json::from_str(&json).map(|message| vec![message]).unwrap_or_default(),
     };
-    messages.into_iter().flat_map(|message| message.parts).filter(|part| part.kind == kind).filter_map(read).collect()
+    let parts = messages.into_iter().flat_map(|message| message.parts);
+    parts.filter(|part| part.kind == kind).filter_map(read).collect()
 }
 
-/// The entries of a JSON array, or of the arrays inside its entries; an array of texts that are JSON objects is the same
-/// array.
+/// The entries of a JSON array, or of the arrays inside its entries. An array of texts that are JSON objects is read as
+/// the same array.
 fn list(place: &Place, inside: Option<&str>, span: &SpanData) -> Vec<Value> {
     let Some(text) = place.recorded(span) else { return Vec::new() };
     let entries: Vec<Value> = serde_json::from_str(&unquoted(&text)).unwrap_or_default();

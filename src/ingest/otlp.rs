@@ -303,8 +303,8 @@ impl<'de> Span<'de> {
         sink.attributes = attributes;
     }
 
-    /// Tool calls in the messages of a span: of a run where conventions say so, else of one that is not kept. A span without readable ids or times says nothing that
-    /// could be placed.
+    /// Tool calls in the messages of a span: of a run where conventions say so, else of one that is not kept. A span
+    /// without readable ids or times says nothing that could be placed.
     fn read_messages(&self, sink: &mut Sink<'_, 'de>, data: &SpanData<'_, 'de>, is_run: bool) {
         let conventions = sink.context.conventions;
         let asked = messages::calls_of(conventions, data, is_run);
@@ -356,13 +356,7 @@ impl<'de> Span<'de> {
         }
     }
 
-    fn keep(
-        &self,
-        sink: &mut Sink<'_, 'de>,
-        convention: &Convention,
-        operation: Operation,
-        data: &SpanData<'_, 'de>,
-    ) {
+    fn keep(&self, sink: &mut Sink<'_, 'de>, convention: &Convention, operation: Operation, data: &SpanData<'_, 'de>) {
         let attributes = data.attributes;
         let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES);
         let span_id = Id::read(self.span_id, SPAN_ID_BYTES);
