@@ -1,8 +1,8 @@
 //! Texts out of a byte stream: lines, JSON values that span several lines, and messages.
 //!
-//! Owns the cutting of a stream into texts with their place in the file, and what form the stream has (lines of UTF-8 or
-//! UTF-16, messages with a length in front, one protobuf message, or a file of another kind altogether), which is told
-//! by content. It does not parse JSON into values. Start with [`TextReader::next`].
+//! Owns the cutting of a stream into texts with their place in the file, and what form the stream has (lines of UTF-8
+//! or UTF-16, messages with a length in front, one protobuf message, or a file of another kind altogether), which is
+//! told by content. It does not parse JSON into values. Start with [`TextReader::next`].
 
 mod form;
 mod lines;

@@ -83,8 +83,9 @@ pub(crate) fn group_to_json(bytes: &[u8]) -> Result<GroupText, ProtobufError> {
     Ok(GroupText { json, replaced })
 }
 
-/// Where the members of `resourceSpans` stand in a message.
+/// Where the members of `resourceSpans` stand in a message that was found sound throughout, texts aside.
 pub(crate) fn groups(bytes: &[u8]) -> Result<Vec<Range<usize>>, ProtobufError> {
+    let wrong = |offset| ProtobufError::NotARequest { offset };
     let mut walk = Walk::new(bytes);
     let mut groups = Vec::new();
     let walked = walk.fields(bytes.len(), &mut |number, contents| {
@@ -93,10 +94,15 @@ pub(crate) fn groups(bytes: &[u8]) -> Result<Vec<Range<usize>>, ProtobufError> {
         }
         true
     });
-    match walked {
-        Ok(()) => Ok(groups),
-        Err(_) => Err(ProtobufError::NotARequest { offset: walk.offset() }),
+    walked.map_err(|_| wrong(walk.offset()))?;
+    for group in &groups {
+        let contents = bytes.get(group.clone()).unwrap_or_default();
+        let mut walk = Walk::new(contents);
+        if walk.message(Node::ResourceSpans, contents.len()).is_err() && other_signal(contents).is_none() {
+            return Err(wrong(group.start + walk.offset()));
+        }
     }
+    Ok(groups)
 }
 
 /// What stands at the start of a message that has no length in front of it.
@@ -161,7 +167,7 @@ fn decode_group(bytes: &[u8]) -> Result<Group, ProtobufError> {
     }
 }
 
-/// The same bytes with `?` for every byte of a text that is no UTF-8, and how many; none when that is not what is wrong.
+/// The same bytes with `?` for every byte of a text that is no UTF-8, and how many; none when something else is wrong.
 fn repair(bytes: &[u8]) -> Option<(Vec<u8>, u64)> {
     let mut walk = Walk::new(bytes);
     walk.message(Node::ResourceSpans, bytes.len()).ok()?;

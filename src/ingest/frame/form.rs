@@ -7,8 +7,8 @@ use crate::ingest::protobuf;
 pub(super) const HEAD_BYTES: usize = 64 * 1024;
 /// How many messages with a length in front are looked at: the first may be damaged.
 const MESSAGES_LOOKED_AT: usize = 3;
-/// How many UTF-16 units tell UTF-16 without a byte order mark.
-const UNITS_LOOKED_AT: usize = 8;
+/// How many bytes tell a file that is no text.
+const BINARY_BYTES: usize = 4096;
 
 pub(super) const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
@@ -38,8 +38,10 @@ pub(super) fn form_of(head: &[u8]) -> Form {
     if let Some(name) = foreign_by_magic(head) {
         return Form::Foreign(name);
     }
-    if let Some((big_endian, bom)) = utf16(head) {
-        return Form::Utf16 { big_endian, bom };
+    match head {
+        [0xff, 0xfe, ..] => return Form::Utf16 { big_endian: false, bom: 2 },
+        [0xfe, 0xff, ..] => return Form::Utf16 { big_endian: true, bom: 2 },
+        _ => {}
     }
     // Taken for a length in front, the tag of a request would mean 160 MiB and more.
     if protobuf::begins_request(head, head.len() as u64) || protobuf::begins_request(head, u64::MAX) {
@@ -50,6 +52,11 @@ pub(super) fn form_of(head: &[u8]) -> Form {
     }
     if begins_records(head, Prefix::Varint) {
         return Form::Records(Prefix::Varint);
+    }
+    match head {
+        [b'{' | b'[', 0, letter, 0, ..] if *letter != 0 => return Form::Utf16 { big_endian: false, bom: 0 },
+        [0, b'{' | b'[', 0, letter, ..] if *letter != 0 => return Form::Utf16 { big_endian: true, bom: 0 },
+        _ => {}
     }
     if is_binary(head) { Form::Foreign("binary") } else { Form::Lines }
 }
@@ -76,24 +83,6 @@ pub(super) fn begins_record(head: &[u8], length: u64, prefix: Prefix) -> bool {
     // Text does not hold the zero byte that a length of less than 16 MiB begins with.
     let json = prefix == Prefix::BigEndian && length < 1 << 24 && is_plainly_json(head);
     compressed || json || protobuf::begins_request(head, length)
-}
-
-fn utf16(head: &[u8]) -> Option<(bool, usize)> {
-    match head {
-        [0xff, 0xfe, ..] => Some((false, 2)),
-        [0xfe, 0xff, ..] => Some((true, 2)),
-        [b'{' | b'[', 0, ..] => is_ascii_utf16(head, 1).then_some((false, 0)),
-        [0, b'{' | b'[', ..] => is_ascii_utf16(head, 0).then_some((true, 0)),
-        _ => None,
-    }
-}
-
-/// Whether the first units are ASCII, their high bytes at `zero` of two. A record's length may begin like one unit, but
-/// not like several.
-fn is_ascii_utf16(head: &[u8], zero: usize) -> bool {
-    let (units, _) = head.as_chunks::<2>();
-    let units = units.get(..UNITS_LOOKED_AT).unwrap_or(units);
-    units.len() > 1 && units.iter().all(|unit| unit[zero] == 0 && unit[1 - zero] != 0)
 }
 
 /// Magic numbers at the start of a file.
@@ -138,6 +127,7 @@ fn foreign_by_magic(head: &[u8]) -> Option<&'static str> {
 
 /// More than a tenth control characters, a zero among them, and no object that might be a good line.
 fn is_binary(head: &[u8]) -> bool {
+    let head = head.get(..BINARY_BYTES).unwrap_or(head);
     let controls = head.iter().filter(|byte| matches!(byte, 0..=8 | 0x0e..=0x1f | 0x7f)).count();
     controls * 10 > head.len() && head.contains(&0) && memchr::memmem::find(head, b"{\"").is_none()
 }

@@ -1,7 +1,7 @@
 //! Cuts lines, and goes on over several lines for a JSON value that spans them.
 //!
-//! Does not parse JSON into values: the driver does, and comes back with [`LineReader::extend`] when a line ended before
-//! its value did. Start with [`LineReader::next`].
+//! Does not parse JSON into values: the driver does, and comes back with [`LineReader::extend`] when a line ended
+//! before its value did. Start with [`LineReader::next`].
 
 use std::io::Read;
 

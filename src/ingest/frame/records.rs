@@ -1,9 +1,9 @@
 //! Cuts a stream into messages: protobuf with or without a length in front, each perhaps compressed by itself.
 //!
-//! Owns what the Collector's file exporter writes besides lines (`format: proto`, `compression: zstd`): a length of four
-//! bytes, big-endian, then a message; and what `writeDelimitedTo` of protobuf writes: a varint, then a message. What is
-//! in a message becomes OTLP JSON text here; it is read elsewhere. A message that cannot be read is told and passed
-//! over.
+//! Owns what the Collector's file exporter writes besides lines (`format: proto`, `compression: zstd`): a length of
+//! four bytes, big-endian, then a message; and what `writeDelimitedTo` of protobuf writes: a varint, then a message.
+//! What is in a message becomes OTLP JSON text here; it is read elsewhere. A message that cannot be read is told and
+//! passed over.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -285,14 +285,11 @@ impl RecordReader {
             self.lines = 1;
             return Ok(true);
         }
-        if !protobuf::begins_request(bytes, bytes.len() as u64) && !bytes.is_empty() {
-            // Told with the reason, where there is one.
-            protobuf::groups(bytes).map_err(|error| error.to_string())?;
-            return Err("no OTLP message".to_owned());
-        }
         self.members = protobuf::groups(bytes).map_err(|error| error.to_string())?.into();
-        if self.members.is_empty() {
-            self.empty += 1;
+        match (self.members.is_empty(), bytes.is_empty()) {
+            (true, true) => self.empty += 1,
+            (true, false) => return Err("no OTLP message".to_owned()),
+            (false, _) => {}
         }
         Ok(false)
     }

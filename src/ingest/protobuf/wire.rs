@@ -159,11 +159,7 @@ impl<'b> Walk<'b> {
     }
 
     /// Calls `visit` with number and contents of each field with a length up to `end`; it says whether to go on.
-    pub(super) fn fields(
-        &mut self,
-        end: usize,
-        visit: &mut dyn FnMut(u64, Range<usize>) -> bool,
-    ) -> Result<(), Stop> {
+    pub(super) fn fields(&mut self, end: usize, visit: &mut dyn FnMut(u64, Range<usize>) -> bool) -> Result<(), Stop> {
         while self.at < end {
             let start = self.at;
             let field = self.header().and_then(|(number, contents)| {
