@@ -14,7 +14,8 @@ use super::args::text::{decode, is_number, to_i64, write_string, written_type};
 use super::document::json::{self, Key, Met, Reader, read_raw};
 use super::document::sink::Problem;
 use super::document::{Context, DocumentError, Parsed, parse};
-use crate::model::{IssueCode, JsonType};
+use super::frame::raw_excerpt;
+use crate::model::{Issue, IssueCode, JsonType};
 
 /// Hex digits of the ids of OTLP.
 const TRACE_ID_DIGITS: usize = 32;
@@ -125,10 +126,12 @@ impl Finder<'_, '_> {
             groups.add(spans);
         }
         let request = groups.into_request(processes.unwrap_or_default());
-        // What is wrong with a span is the reader's to find; the text itself is sound JSON.
-        match parse(&request, self.context, self.parsed) {
-            Ok(()) => self.found = true,
-            Err(DocumentError { code, detail, .. }) => self.refused = Some(Problem::new(code, detail)),
+        self.found = true;
+        // The text is sound JSON, so that this should not happen; if it does, nothing is lost without a word.
+        if let Err(DocumentError { code, detail, .. }) = parse(&request, self.context, self.parsed) {
+            let Context { line, byte_offset, .. } = *self.context;
+            let raw = raw_excerpt(spans.as_bytes());
+            self.parsed.issues.push(Issue { code, line, byte_offset, trace_id: None, span_id: None, detail, raw });
         }
     }
 

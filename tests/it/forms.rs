@@ -328,6 +328,29 @@ fn damaged_message_is_told_and_the_next_is_read() {
     }
 }
 
+/// Without lengths in front, the members of the one message stand for messages.
+#[test]
+fn single_message_is_read_member_by_member() {
+    let whole = records(&stored("forms/collector_proto.binpb"));
+    let bytes = whole.concat();
+    assert_eq!(bytes, stored("forms/one_message.binpb"));
+    let start_of = |number: usize| whole[..number - 1].iter().map(Vec::len).sum::<usize>();
+    let cut = read_bytes(&bytes[..start_of(6) + 100]);
+    assert_eq!(cut.told(), ["record_truncated@6"]);
+    assert_eq!(cut.issues[0].byte_offset, start_of(6) as u64);
+    assert_eq!(cut.places(), seed().places().into_iter().filter(|(_, line)| *line < 6).collect::<Vec<_>>());
+    let mut broken = bytes.clone();
+    let at = start_of(6) + whole[5].iter().position(|byte| *byte == 0x12).unwrap();
+    broken[at] = 0x02;
+    let read = read_bytes(&broken);
+    assert_eq!((read.told(), read.report.lines_skipped), (vec!["record_damaged@6".to_owned()], 1));
+    assert_eq!(read.places(), seed().places().into_iter().filter(|(_, line)| *line != 6).collect::<Vec<_>>());
+    // A tag that cannot be: nothing says where the next one stands.
+    broken[start_of(6)] = 0x03;
+    let lost = read_bytes(&broken);
+    assert_eq!((lost.told(), lost.places()), (vec!["record_damaged@6".to_owned()], cut.places()));
+}
+
 #[test]
 fn file_of_messages_cut_anywhere_keeps_what_came_before() {
     for file in ["collector_proto.binpb", "collector_proto_zstd.binpb", "collector_json_zstd.jsonl.zst"] {
@@ -678,6 +701,17 @@ fn jaeger_values_that_cannot_be_used_are_told_and_the_rest_is_read() {
         let read = read_bytes(format!("{bad}\n{}", good.replace("\"spanID\":\"1\"", "\"spanID\":\"2\"")).as_bytes());
         assert_eq!(read.told(), [format!("{code}@1")], "{bad}");
         assert!(read.report.kept >= 1, "{bad}");
+    }
+}
+
+/// The limit of 128 levels counts from the outside; seven of them are Jaeger's own.
+#[test]
+fn jaeger_document_that_is_too_deep_is_refused() {
+    for (depth, kept, told) in [(120, 2, None), (121, 2, None), (122, 0, Some("nesting_too_deep@1"))] {
+        let deep = format!(r#",{{"key":"x","value":{}1{}}}"#, "[".repeat(depth), "]".repeat(depth));
+        let other = jaeger("", "").replace("\"spanID\":\"1\"", "\"spanID\":\"2\"");
+        let read = read_bytes(format!(r#"{{"data":[{other},{}]}}"#, jaeger("", &deep)).as_bytes());
+        assert_eq!((read.report.kept, read.told().first().map(String::as_str)), (kept, told), "{depth}");
     }
 }
 
