@@ -8,8 +8,10 @@ pub mod args;
 pub mod convention;
 pub mod document;
 pub mod frame;
+mod jaeger;
 mod messages;
 pub mod otlp;
+pub mod protobuf;
 pub mod source;
 pub mod span_table;
 pub mod tools;
@@ -20,7 +22,7 @@ use std::io::Read;
 
 use convention::Conventions;
 use document::{Context, Counts, DocumentError, MissingStatus, Parsed};
-use frame::{Framed, Line, LineReader, raw_excerpt};
+use frame::{Framed, Line, TextReader, raw_excerpt};
 
 use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
 
@@ -131,7 +133,7 @@ pub fn read<R: Read, E>(
     sink: &mut dyn FnMut(Batch) -> Result<(), E>,
     progress: &mut dyn FnMut(&R, u64),
 ) -> Result<Report, E> {
-    let mut lines = LineReader::new(input).starting_at(start.line, start.byte_offset);
+    let mut lines = TextReader::new(input).starting_at(start.line, start.byte_offset);
     let mut state = Reading {
         options,
         report: Report::default(),
@@ -165,7 +167,7 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// Takes the next text; false at the end.
-    fn next<R: Read>(&mut self, lines: &mut LineReader<R>) -> bool {
+    fn next<R: Read>(&mut self, lines: &mut TextReader<R>) -> bool {
         let error = match lines.next() {
             None => return false,
             Some(Framed::TooLong { number, byte_offset, raw_prefix }) => {
@@ -177,6 +179,12 @@ impl Reading<'_> {
             }
             Some(Framed::Damaged { number, byte_offset, message }) => {
                 self.issue(IssueCode::StreamDamaged, number, byte_offset, message, &[]);
+                return true;
+            }
+            Some(Framed::Problem { code, number, byte_offset, detail, lines }) => {
+                self.report.lines += lines;
+                self.report.lines_skipped += lines;
+                self.issue(code, number, byte_offset, detail, &[]);
                 return true;
             }
             Some(Framed::Line(line)) => match self.text(&line) {

@@ -258,7 +258,7 @@ impl<'r, 'a, 'de> RowList<'r, 'a, 'de> {
             self.sink.issue(Problem::new(IssueCode::GroupInvalid, "spans"));
         }
         let others = (self.others > 0).then(|| Problem::new(IssueCode::NotTraceData, "spans"));
-        (self.rows > 0 || self.wrong || self.others == 0, others)
+        (self.rows > 0 || self.others == 0, others)
     }
 }
 
