@@ -5,10 +5,12 @@
 //! Start with [`read`].
 
 pub mod args;
+pub mod body;
 pub mod convention;
 pub mod document;
 pub mod frame;
 pub mod otlp;
+pub mod protobuf;
 pub mod source;
 pub mod span_table;
 pub mod tools;
