@@ -38,6 +38,11 @@ impl<'a> BodyReader<'a> {
     /// # Errors
     /// When the body is no trace data as a whole; nothing of it is added then.
     pub fn read(&mut self, number: u64, bytes: &[u8]) -> Result<BodyReport, DocumentError> {
+        if bytes.trim_ascii().is_empty() {
+            // Blank lines of a file are passed over; a body without anything is cut.
+            let detail = bytes.len().to_string();
+            return Err(DocumentError { code: IssueCode::TruncatedJson, detail, incomplete: false });
+        }
         let issues_before = self.reading.batch.issues.len();
         self.reading.text(&Line { bytes, number, byte_offset: 0, lines: 1, complete: true })?;
         let mut lost = BTreeMap::new();
