@@ -11,6 +11,7 @@ mod frame;
 mod migrations;
 mod oracle;
 mod portable;
+mod receive;
 mod render;
 mod report;
 mod source;
