@@ -16,10 +16,9 @@ use crate::ingest::document::MissingStatus;
 use crate::model::Issue;
 use crate::receive::{self, Event, Limits, ReceiveError, Setup, Totals};
 use crate::render::Texts;
-use crate::render::errors;
 use crate::render::issues::{self, ToldIssue};
 use crate::render::receive::{self as words, ReceiveSummary};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// How many issues are told at the end unless all are asked for.
 const TOLD_ISSUES: usize = 20;
@@ -211,11 +210,8 @@ impl Told {
                 }
             }
             Event::StoreFailed(error) => {
-                let failure = Failure::from(error);
-                bar.suspend(|| {
-                    terminal::tell(&errors::error(&texts, failure.kind, &failure.values));
-                    terminal::tell(&words::store_failed(&texts));
-                });
+                let is_full = matches!(error, StoreError::DiskFull { .. });
+                bar.suspend(|| terminal::tell(&words::store_failed(&texts, &error.to_string(), is_full)));
             }
             Event::StoreBack => bar.suspend(|| terminal::tell(&words::store_back(&texts))),
         })

@@ -35,6 +35,7 @@ struct Values<'a> {
     kind: &'a str,
     value: &'a str,
     store: &'a str,
+    is_full: bool,
     rejected: u64,
     lost: Vec<(&'static str, u64)>,
     #[serde(flatten)]
@@ -76,10 +77,10 @@ pub fn store_back(texts: &Texts) -> String {
     text(texts, &Values { kind: "store_back", ..Values::default() }) + "\n"
 }
 
-/// That senders are asked to come again while the store cannot be written to. A line.
+/// That senders are asked to come again while the store cannot be written to, and why. A line.
 #[must_use]
-pub fn store_failed(texts: &Texts) -> String {
-    text(texts, &Values { kind: "store_failed", ..Values::default() }) + "\n"
+pub fn store_failed(texts: &Texts, message: &str, is_full: bool) -> String {
+    text(texts, &Values { kind: "store_failed", value: message, is_full, ..Values::default() }) + "\n"
 }
 
 /// The sums so far, without a newline.

@@ -24,6 +24,7 @@ use taco_trace::ingest::convention::Conventions;
 use taco_trace::ingest::document::MissingStatus;
 use taco_trace::receive::{Event, Limits, ReceiveError, Setup, Totals, run};
 use taco_trace::render::Texts;
+use taco_trace::render::receive::{self as words, ReceiveSummary};
 use taco_trace::store::{Store, StoreError};
 use tokio::sync::oneshot;
 
@@ -54,6 +55,8 @@ struct Gate {
     go: Sender<()>,
 }
 
+/// Compresses, or does not.
+type Encode<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
 type Open = Box<dyn FnMut() -> Result<Store, StoreError> + Send>;
 
 struct Start {
@@ -252,7 +255,7 @@ fn every_form_and_compression_is_taken_on_one_connection() {
     let mut client = server.client();
     let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 1).unwrap();
     let plain = |bytes: &[u8]| bytes.to_vec();
-    let codings: [(&str, &dyn Fn(&[u8]) -> Vec<u8>); 5] = [
+    let codings: [(&str, Encode<'_>); 5] = [
         ("", &plain),
         ("Content-Encoding: identity\r\n", &plain),
         (GZIP, &gzip),
@@ -670,6 +673,23 @@ fn stop_does_not_wait_for_a_request_that_never_ends() {
     assert_eq!(server.end(KEPT).1, ["0000000000000002"]);
     assert!(client.answer().is_none());
     assert!(idle.answer().is_none());
+}
+
+#[test]
+fn people_are_told_in_whole_sentences() {
+    let texts = Texts::korean();
+    let full = "저장소에 쓰지 못했습니다: 디스크가 가득 찼습니다(no room). 다시 쓸 수 있을 때까지 보내는 쪽에 503 으로 \
+                답하고 계속 받습니다\n";
+    assert_eq!(words::store_failed(&texts, "no room", true), full);
+    assert!(words::store_failed(&texts, "why", false).starts_with("저장소에 쓰지 못했습니다(why)."));
+    assert_eq!(words::store_back(&texts), "저장소에 다시 쓰고 있습니다\n");
+    let quiet = ReceiveSummary { requests: 1_200, kept: 9, ..ReceiveSummary::default() };
+    let line = "요청 1,200 · span 남김 9 · 버림 0 · 다시 옴 0 · 건너뜀 0";
+    assert_eq!(words::status(&texts, quiet), line);
+    let busy = ReceiveSummary { refused: 1, deferred: 2, ..quiet };
+    assert_eq!(words::status(&texts, busy), format!("{line} · 거절 1 · 미룸 2"));
+    // What comes from outside cannot write on the terminal or into the logs of a sender.
+    assert!(!words::refusal(&texts, "path", "/\u{1b}[2J\n").contains(['\u{1b}', '\n']));
 }
 
 /// The program, receiving on a port of its own choice.
