@@ -179,8 +179,23 @@ pub(crate) fn read_tools(texts: &Texts, args: &LoadArgs, loaded: &mut Loaded) ->
     Ok(Some(set))
 }
 
+/// How to read, as the arguments say.
+pub(crate) fn read_options(args: &LoadArgs) -> anyhow::Result<Options> {
+    Ok(Options {
+        conventions: read_conventions(args)?,
+        missing_status: match args.missing_status {
+            MissingStatusArg::Skip => MissingStatus::Skip,
+            MissingStatusArg::Unset => MissingStatus::Unset,
+        },
+        chat_calls: match args.chat_calls {
+            ChatCallsArg::On => ChatCalls::Read,
+            ChatCallsArg::Off => ChatCalls::LeaveOut,
+        },
+    })
+}
+
 /// The conventions shipped, behind the site's own.
-pub(crate) fn read_conventions(args: &LoadArgs) -> anyhow::Result<Conventions> {
+fn read_conventions(args: &LoadArgs) -> anyhow::Result<Conventions> {
     let mut own = Vec::new();
     for path in &args.convention {
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
@@ -246,17 +261,7 @@ pub(crate) fn load(texts: &Texts, store: &Store, paths: &[PathBuf], args: &LoadA
     let sources = source::expand(paths).map_err(Failure::from)?;
     if !sources.is_empty() {
         let batch_id = store.begin_batch(&now()).map_err(Failure::from)?;
-        let options = Options {
-            conventions: read_conventions(args)?,
-            missing_status: match args.missing_status {
-                MissingStatusArg::Skip => MissingStatus::Skip,
-                MissingStatusArg::Unset => MissingStatus::Unset,
-            },
-            chat_calls: match args.chat_calls {
-                ChatCallsArg::On => ChatCalls::Read,
-                ChatCallsArg::Off => ChatCalls::LeaveOut,
-            },
-        };
+        let options = read_options(args)?;
         let bar = progress_bar(&sources, args.quiet);
         for source in &sources {
             load_source(texts, store, batch_id, source, &options, args, &bar, &mut loaded)?;

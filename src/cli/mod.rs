@@ -9,6 +9,7 @@ mod explain;
 mod failure;
 mod ingest;
 mod load;
+mod receive;
 mod report;
 mod rules;
 mod terminal;
@@ -59,6 +60,9 @@ enum Command {
     /// 트레이스와 도구 정의를 저장소(DuckDB 파일)에 넣습니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Ingest(ingest::Args),
+    /// OTLP/HTTP 로 오는 트레이스를 받아 저장소에 넣습니다(Collector 의 otlphttp 가 보냅니다)
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Receive(receive::Args),
     /// 실행마다 판정 하나와 근거 span, 고칠 곳을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Diagnose(diagnose::Args),
@@ -108,6 +112,7 @@ fn command() -> clap::Command {
 fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Ingest(args) => ingest::run(texts, &args),
+        Command::Receive(args) => receive::run(texts, &args),
         Command::Diagnose(args) => diagnose::run(texts, &args),
         Command::Explain(args) => explain::run(texts, &args),
         Command::Rules(args) => rules::run(texts, &args),

@@ -5,6 +5,7 @@
 //! Start with [`read`].
 
 pub mod args;
+pub mod body;
 pub mod convention;
 pub mod document;
 pub mod frame;
@@ -134,14 +135,7 @@ pub fn read<R: Read, E>(
     progress: &mut dyn FnMut(&R, u64),
 ) -> Result<Report, E> {
     let mut lines = TextReader::new(input).starting_at(start.line, start.byte_offset);
-    let mut state = Reading {
-        options,
-        report: Report::default(),
-        seen: Repeats::default(),
-        told: ToldFailures::default(),
-        waiting: WaitingCalls::default(),
-        batch: Batch::default(),
-    };
+    let mut state = Reading::new(options);
     while state.next(&mut lines) {
         progress(lines.get_ref(), state.report.seen);
         if state.batch.is_full() {
@@ -149,9 +143,9 @@ pub fn read<R: Read, E>(
         }
     }
     state.report.lines += lines.blank_lines();
-    state.batch.chat_calls.extend(std::mem::take(&mut state.waiting).rest());
-    if !state.batch.is_empty() {
-        sink(std::mem::take(&mut state.batch))?;
+    let rest = state.take_rows();
+    if !rest.is_empty() {
+        sink(rest)?;
     }
     Ok(state.report)
 }
@@ -165,7 +159,25 @@ struct Reading<'a> {
     batch: Batch,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    fn new(options: &'a Options) -> Self {
+        Self {
+            options,
+            report: Report::default(),
+            seen: Repeats::default(),
+            told: ToldFailures::default(),
+            waiting: WaitingCalls::default(),
+            batch: Batch::default(),
+        }
+    }
+
+    /// All rows that are there, calls that wait for their spans included.
+    fn take_rows(&mut self) -> Batch {
+        let mut rows = std::mem::take(&mut self.batch);
+        rows.chat_calls.extend(std::mem::take(&mut self.waiting).rest());
+        rows
+    }
+
     /// Takes the next text; false at the end.
     fn next<R: Read>(&mut self, lines: &mut TextReader<R>) -> bool {
         let error = match lines.next() {

@@ -15,6 +15,7 @@ mod migrations;
 mod oracle;
 mod portable;
 mod real_otlp;
+mod receive;
 mod render;
 mod report;
 mod source;
