@@ -9,6 +9,7 @@ mod explain;
 mod failure;
 mod ingest;
 mod load;
+mod mask;
 mod report;
 mod rules;
 mod terminal;

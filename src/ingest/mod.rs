@@ -8,6 +8,7 @@ pub mod args;
 pub mod convention;
 pub mod document;
 pub mod frame;
+pub mod mask;
 pub mod otlp;
 pub mod source;
 pub mod span_table;

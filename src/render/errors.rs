@@ -36,6 +36,7 @@ const NAMES: &[&str] = &[
     "holder",
     "known",
     "line",
+    "least",
     "lines",
     "message",
     "name",

@@ -30,6 +30,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("errors.j2", include_str!("templates/ko/errors.j2")),
     ("ingest_summary.j2", include_str!("templates/ko/ingest_summary.j2")),
     ("issue_reasons.j2", include_str!("templates/ko/issue_reasons.j2")),
+    ("masked.j2", include_str!("templates/ko/masked.j2")),
     ("notes.j2", include_str!("templates/ko/notes.j2")),
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),
     ("skipped_lines.j2", include_str!("templates/ko/skipped_lines.j2")),

@@ -8,8 +8,10 @@ use super::StoreError;
 use crate::digest::sha256_hex;
 
 /// Every migration in order; its number is the four digits its name begins with.
-const MIGRATIONS: &[(&str, &str)] =
-    &[("0001_create_store.sql", include_str!("../../migrations/0001_create_store.sql"))];
+const MIGRATIONS: &[(&str, &str)] = &[
+    ("0001_create_store.sql", include_str!("../../migrations/0001_create_store.sql")),
+    ("0004_add_mask_key.sql", include_str!("../../migrations/0004_add_mask_key.sql")),
+];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     version BIGINT NOT NULL, name VARCHAR NOT NULL, sha256 VARCHAR NOT NULL)";

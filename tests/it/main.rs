@@ -8,6 +8,7 @@ mod convention;
 mod document;
 mod fixtures;
 mod frame;
+mod mask;
 mod migrations;
 mod oracle;
 mod portable;
