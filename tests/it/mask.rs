@@ -82,7 +82,7 @@ const FOUND: [(&str, &str); 75] = [
     ("(900101-2234567)", "(<RRN>)"),
     ("000229-3234567", "<RRN>"),
     ("040229-4234567", "<RRN>"),
-    ("외국인 850315-5123456, 850315-8123456", "외국인 <RRN>, 850315-8123456"),
+    ("외국인 850315-5123456, 850315-6123456", "외국인 <RRN>, <RRN>"),
     ("150315-8123456", "<RRN>"),
     ("a=900101-1234567&b=1", "a=<RRN>&b=1"),
     ("\"900101-1234567\"", "\"<RRN>\""),
@@ -184,7 +184,6 @@ const LEFT_ALONE: [&str; 72] = [
 #[test]
 fn values_are_found_wherever_they_stand() {
     for (written, expected) in FOUND {
-        let expected = expected.replace("850315-8123456", "850315-8123456");
         assert_eq!(kinds(&text(written)), expected, "{written}");
     }
 }
@@ -241,7 +240,7 @@ fn thirteen_digits_of_milliseconds_are_never_a_number() {
 #[test]
 fn card_needs_a_known_network_its_length_and_the_luhn_sum() {
     for (head, known) in [
-        ("411111111111", true),
+        ("422222222222", true),
         ("41111111111", false),
         ("4111111111111", false),
         ("411111111111111", true),
@@ -370,12 +369,12 @@ fn json_keeps_keys_spacing_types_and_other_values() {
 #[test]
 fn json_number_becomes_another_number() {
     let resident = with_check_digit("900101123456");
-    for written in [&resident, "4111111111111111"] {
+    for written in [resident.as_str(), "4111111111111111"] {
         for (before, behind) in [("", ""), ("{\"n\":", "}"), ("[1, ", " ,2]"), ("\"{\\\"n\\\":", "}\"")] {
             let masked = value(&format!("{before}{written}{behind}"));
             let number = masked.strip_prefix(before).unwrap().strip_suffix(behind).unwrap();
             assert!((9_000_000_000_000_000..9_007_000_000_000_000).contains(&number.parse::<u64>().unwrap()), "{masked}");
-            assert_ne!(number, written.as_str());
+            assert_ne!(number, written);
         }
     }
     assert!(value(r#"{"사번":20190123}"#).starts_with(r#"{"사번":900"#));
@@ -646,9 +645,9 @@ fn ingest_counts_what_it_masked_and_no_value_is_in_the_store() {
     write_calls(&folder);
     let output = run(&folder, &["ingest", "calls.jsonl", "--mask"]);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("가린 값 8개: 전화번호 5 · 사번 3\n"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("가린 값 7개: 전화번호 4 · 사번 3\n"), "{}", stderr(&output));
     let store = stored(&folder);
-    assert_eq!(answers(&store, "SELECT * FROM masked_counts ORDER BY kind"), ["1|employee|3", "1|phone|5"]);
+    assert_eq!(answers(&store, "SELECT * FROM masked_counts ORDER BY kind"), ["1|employee|3", "1|phone|4"]);
     assert_eq!(answers(&store, "SELECT COUNT(DISTINCT args_key), COUNT(DISTINCT tool_args) FROM spans"), ["2|3"]);
     assert_eq!(answers(&store, "SELECT COUNT(DISTINCT args_shape) FROM spans"), ["1"]);
     drop(store);
@@ -664,7 +663,10 @@ fn ingest_counts_what_it_masked_and_no_value_is_in_the_store() {
 #[test]
 fn ingest_without_a_value_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let output = run(&folder, &["ingest", &fixture("seed/traces.jsonl"), "--mask"]);
+    write_calls(&folder);
+    let root = fs::read_to_string(folder.path().join("calls.jsonl")).unwrap().lines().next().unwrap().to_owned();
+    fs::write(folder.path().join("root.jsonl"), root).unwrap();
+    let output = run(&folder, &["ingest", "root.jsonl", "--mask"]);
     assert!(stderr(&output).contains("가린 값이 없습니다.\n"), "{}", stderr(&output));
     let output = run(&folder, &["ingest", &fixture("seed/traces.jsonl"), "--db", "b.duckdb"]);
     assert!(!stderr(&output).contains("가린 값"), "{}", stderr(&output));

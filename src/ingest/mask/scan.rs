@@ -93,7 +93,11 @@ fn match_at(text: &str, at: usize, floor: usize, words: &Words) -> Option<Match>
 
 /// The end of a pseudonym of ours that begins here.
 fn own_token(bytes: &[u8], at: usize) -> Option<usize> {
-    if !bytes[at].is_ascii_uppercase() || (at > 0 && bytes[at - 1].is_ascii_alphanumeric()) {
+    if !bytes[at].is_ascii_uppercase() {
+        return None;
+    }
+    let goes_on = at > 0 && bytes[at - 1].is_ascii_alphanumeric() && !ends_escape(&bytes[..at]);
+    if goes_on {
         return None;
     }
     let kind = MaskKind::ALL.into_iter().find(|kind| bytes[at..].starts_with(kind.prefix().as_bytes()))?;
@@ -467,13 +471,13 @@ fn employee(text: &str, at: usize, words: &Words) -> Option<Match> {
     })
 }
 
-/// Whether the value of an employee key is a number of one: short, one word, with a digit, and no pseudonym yet.
+/// Whether the value of an employee key is a number of one: short, one word, with a digit, and no pseudonym in it.
 pub(super) fn is_employee_value(value: &str) -> bool {
     let value = value.trim();
     value.len() <= 32
         && value.bytes().any(|byte| byte.is_ascii_digit())
         && !value.contains(char::is_whitespace)
-        && own_token(value.as_bytes(), 0) != Some(value.len())
+        && (0..value.len()).all(|at| own_token(value.as_bytes(), at).is_none())
 }
 
 /// Capital letters, no dash.
