@@ -6,6 +6,7 @@
 
 mod append;
 mod batch;
+pub mod care;
 mod mask;
 mod migrate;
 mod read;
