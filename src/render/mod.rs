@@ -11,6 +11,7 @@ pub mod josa;
 pub mod layout;
 pub mod markdown;
 pub mod notes;
+pub mod store;
 pub mod summary;
 pub mod terminal;
 pub mod tree;
@@ -31,9 +32,11 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("ingest_summary.j2", include_str!("templates/ko/ingest_summary.j2")),
     ("issue_reasons.j2", include_str!("templates/ko/issue_reasons.j2")),
     ("masked.j2", include_str!("templates/ko/masked.j2")),
+    ("masked_list.j2", include_str!("templates/ko/masked_list.j2")),
     ("notes.j2", include_str!("templates/ko/notes.j2")),
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),
     ("skipped_lines.j2", include_str!("templates/ko/skipped_lines.j2")),
+    ("store_words.j2", include_str!("templates/ko/store_words.j2")),
     ("summary.j2", include_str!("templates/ko/summary.j2")),
 ];
 

@@ -13,37 +13,14 @@ mod vacuum;
 use std::path::{Path, PathBuf};
 
 use duckdb::Connection;
-use serde::Serialize;
 
 use super::{Store, StoreError, config, migrate};
+use crate::model::TableClass;
 
 pub use export::{ExportOptions, ExportReport};
 pub use import::ImportReport;
-pub use info::{StoreInfo, TableInfo, ToolSetInfo};
 pub use prune::PruneReport;
 pub use vacuum::{VacuumReport, vacuum};
-
-/// What a table is to the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TableClass {
-    /// Rows belong to a trace: it has `trace_id`.
-    Trace,
-    /// Rows tell of a file or of a run of ingest and stay when traces go: `source_id` or `batch_id`.
-    History,
-    /// Rows belong to a version of tools.json: `tool_set`.
-    Tools,
-    /// Rows that traces share; those that no trace uses any more go: `arg_shapes`.
-    Shared,
-    /// What happened, without a key: `judgements`.
-    Log,
-    /// One row that says how the store is used: `judge_settings`.
-    Settings,
-    /// What must not leave the store unasked: `mask_key`.
-    Secret,
-    /// Made by the program for itself at each opening or judgement.
-    Internal,
-}
 
 /// Tables whose columns do not say what they are.
 const SPECIAL: &[(&str, TableClass)] = &[

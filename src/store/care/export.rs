@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CareError, Table, TableClass, literal, quoted, sql_path, tables_of_program};
+use super::{CareError, Table, literal, quoted, sql_path, tables_of_program};
 use crate::digest::sha256_hex_of;
+use crate::model::TableClass;
 use crate::store::{Store, migrate};
 
 /// What the manifest says it is.

@@ -10,10 +10,10 @@ use std::path::{Component, Path, PathBuf};
 use duckdb::params;
 
 use super::export::{FORMAT, FORMAT_VERSION, MANIFEST, Manifest, TableEntry};
-use super::{CareError, Table, TableClass, quoted, sql_path, tables_of_program, tables_of_version};
+use super::{CareError, Table, quoted, sql_path, tables_of_program, tables_of_version};
 use crate::digest::sha256_hex_of;
-use crate::model::IssueCode;
-use crate::store::{Store, StoreError, migrate};
+use crate::model::{IssueCode, TableClass};
+use crate::store::{Reason, Store, StoreError, migrate};
 
 /// What an import came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,11 +39,11 @@ const NOT_CONTENT: [&str; 7] =
     ["source_id", "batch_id", "line", "parent_span_id", "parent_lost", "args_key", "args_shape"];
 
 impl Store {
-    /// Takes over what lies in `folder`. `conflict` is the reason that people read of a span with other content.
+    /// Takes over what lies in `folder`. `reason` turns an issue into what people read of it.
     ///
     /// # Errors
     /// `Manifest`, `ExportFileMissing`, `ExportFileChanged`, `RowsDiffer`, `File`, `Store`: nothing is taken over then.
-    pub fn import_parquet(&mut self, folder: &Path, conflict: &str) -> Result<ImportReport, CareError> {
+    pub fn import_parquet(&mut self, folder: &Path, reason: Reason<'_>) -> Result<ImportReport, CareError> {
         let manifest = read_manifest(folder)?;
         for entry in &manifest.tables {
             verify_files(folder, entry)?;
@@ -51,7 +51,14 @@ impl Store {
         self.stage(folder, &manifest)?;
         let tables = tables_of_program()?;
         let done = self.in_transaction(|| {
-            let report = Merge { store: self, tables: &tables }.run(folder, conflict)?;
+            let offset = |table: &str, id: &str| self.number(&format!("SELECT COALESCE(MAX({id}), 0) FROM main.{table}"));
+            let merge = Merge {
+                store: self,
+                tables: &tables,
+                batch_offset: offset("batches", "batch_id")?,
+                source_offset: offset("sources", "source_id")?,
+            };
+            let report = merge.run(folder, reason)?;
             Ok((report, true))
         });
         self.step("staging", "DETACH care_staged")?;
@@ -115,10 +122,13 @@ impl Store {
 struct Merge<'a> {
     store: &'a Store,
     tables: &'a [Table],
+    /// Greatest numbers of the store: greater ones are free.
+    batch_offset: i64,
+    source_offset: i64,
 }
 
 impl Merge<'_> {
-    fn run(&self, folder: &Path, conflict: &str) -> Result<ImportReport, CareError> {
+    fn run(&self, folder: &Path, reason: Reason<'_>) -> Result<ImportReport, CareError> {
         let store = self.store;
         let is_fresh = store.number(
             "SELECT (SELECT COUNT(*) FROM batches) + (SELECT COUNT(*) FROM spans) + (SELECT COUNT(*) FROM tool_sets)",
@@ -133,7 +143,7 @@ impl Merge<'_> {
                 OR s.trace_id IN (SELECT trace_id FROM care_staged.main.span_links)",
         )?;
         let mut report = ImportReport { mask_key_differs: self.mask_key_differs()?, ..ImportReport::default() };
-        report.spans_other = self.note_conflicts(folder, conflict)?;
+        report.spans_other = self.note_conflicts(folder, &reason(IssueCode::SpanConflict, ""))?;
         let staged = store.number("SELECT COUNT(*) FROM care_staged.main.spans")?;
         let known = store.number("SELECT COUNT(*) FROM care_sources WHERE known")?;
         report.sources_known = u64::try_from(known).unwrap_or(0);
@@ -149,6 +159,7 @@ impl Merge<'_> {
         report.spans_same = u64::try_from(staged).unwrap_or(0) - report.spans_new - report.spans_other;
         if store.number("SELECT COUNT(*) FROM touched")? > 0 {
             store.step("settle/parents.sql", include_str!("../../../sql/settle/parents.sql"))?;
+            self.note_cycles(folder, &reason(IssueCode::ParentCycle, ""))?;
         }
         store.step("ids", "DROP TABLE care_batches; DROP TABLE care_sources;")?;
         Ok(report)
@@ -166,21 +177,21 @@ impl Merge<'_> {
         let sql = format!(
             "CREATE OR REPLACE TEMP TABLE care_batches AS
             SELECT i.batch_id AS old_id,
-                COALESCE(MIN(o.batch_id),
-                    i.batch_id + (SELECT COALESCE(MAX(batch_id), 0) FROM main.batches)) AS new_id,
+                COALESCE(MIN(o.batch_id), i.batch_id + {}) AS new_id,
                 COUNT(o.batch_id) > 0 AS known
             FROM care_staged.main.batches i LEFT JOIN main.batches o ON {}
             GROUP BY i.batch_id;
             CREATE OR REPLACE TEMP TABLE care_sources AS
             SELECT i.source_id AS old_id,
-                COALESCE(MIN(o.source_id),
-                    i.source_id + (SELECT COALESCE(MAX(source_id), 0) FROM main.sources)) AS new_id,
+                COALESCE(MIN(o.source_id), i.source_id + {}) AS new_id,
                 COUNT(o.source_id) > 0 AS known
             FROM care_staged.main.sources i
             JOIN care_batches b ON b.old_id = i.batch_id
             LEFT JOIN main.sources o ON b.known AND o.batch_id = b.new_id AND {}
             GROUP BY i.source_id;",
+            self.batch_offset,
             equal("batches", &["batch_id"]),
+            self.source_offset,
             equal("sources", &["batch_id", "source_id"]),
         );
         self.store.step("ids", &sql)?;
@@ -188,10 +199,10 @@ impl Merge<'_> {
     }
 
     /// The rows of a table with the numbers of this store, under the name `i`.
-    fn renumbered(table: &Table) -> String {
+    fn renumbered(&self, table: &Table) -> String {
         let column = |name: &str| match name {
-            "batch_id" => "b.new_id AS batch_id".to_owned(),
-            "source_id" => "s.new_id AS source_id".to_owned(),
+            "batch_id" => format!("COALESCE(b.new_id, r.batch_id + {}) AS batch_id", self.batch_offset),
+            "source_id" => format!("COALESCE(s.new_id, r.source_id + {}) AS source_id", self.source_offset),
             other => format!("r.{}", quoted(other)),
         };
         let columns: Vec<String> = table.column_names().map(column).collect();
@@ -241,7 +252,7 @@ impl Merge<'_> {
         let sql = format!(
             "INSERT INTO main.{name} SELECT {} FROM {} WHERE {condition}",
             columns.join(", "),
-            Self::renumbered(table)
+            self.renumbered(table)
         );
         Ok(store.touch(&table.name, &sql)?)
     }
@@ -289,6 +300,21 @@ impl Merge<'_> {
             .map_err(StoreError::statement(step))?;
         self.store.step(step, "DROP TABLE care_conflicts")?;
         Ok(u64::try_from(found).unwrap_or(0))
+    }
+
+    /// Notes traces whose parents lead back to themselves only now that their spans are together.
+    fn note_cycles(&self, folder: &Path, reason: &str) -> Result<(), CareError> {
+        let code = IssueCode::ParentCycle;
+        self.store
+            .connection
+            .execute(
+                "INSERT INTO ingest_issues (batch_id, source, severity, line, byte_offset, trace_id, code, reason, raw)
+                SELECT t.batch_id, ?, ?, 0, 0, c.trace_id, ?, ?, ''
+                FROM cycles c JOIN traces t ON t.trace_id = c.trace_id",
+                params![folder.display().to_string(), code.severity().as_str(), code.as_str(), reason],
+            )
+            .map_err(StoreError::statement("cycles"))?;
+        Ok(())
     }
 
     fn mask_key_differs(&self) -> Result<bool, CareError> {

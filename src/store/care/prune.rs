@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{CareError, Table, TableClass, literal, quoted, tables_of_program};
+use super::{CareError, Table, literal, quoted, tables_of_program};
+use crate::model::TableClass;
 use crate::store::Store;
 
 /// What was taken out, or would be.
