@@ -16,6 +16,7 @@ mod render;
 mod report;
 mod source;
 mod stock_duckdb;
+mod store_care;
 mod support;
 mod support_run;
 mod tidy;

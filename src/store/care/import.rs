@@ -134,13 +134,13 @@ impl Merge<'_> {
             "SELECT (SELECT COUNT(*) FROM batches) + (SELECT COUNT(*) FROM spans) + (SELECT COUNT(*) FROM tool_sets)",
         )? == 0;
         self.map_ids()?;
-        // Traces that both have: their spans may have parents that only the other had.
+        // Traces that both know of: what lay between their spans may have been known to the other only.
         store.step(
             "touched traces",
             "CREATE OR REPLACE TEMP TABLE touched AS
-            SELECT DISTINCT s.trace_id AS trace_id FROM main.spans s
-            WHERE s.trace_id IN (SELECT trace_id FROM care_staged.main.spans)
-                OR s.trace_id IN (SELECT trace_id FROM care_staged.main.span_links)",
+            (SELECT trace_id FROM main.spans UNION SELECT trace_id FROM main.span_links)
+            INTERSECT
+            (SELECT trace_id FROM care_staged.main.spans UNION SELECT trace_id FROM care_staged.main.span_links)",
         )?;
         let mut report = ImportReport { mask_key_differs: self.mask_key_differs()?, ..ImportReport::default() };
         report.spans_other = self.note_conflicts(folder, &reason(IssueCode::SpanConflict, ""))?;

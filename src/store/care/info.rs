@@ -90,7 +90,8 @@ impl Store {
                 "SELECT COUNT(DISTINCT block_id) FROM (
                     SELECT block_id FROM pragma_storage_info({table}) WHERE persistent
                     UNION ALL
-                    SELECT unnest(additional_block_ids) FROM pragma_storage_info({table}) WHERE persistent)",
+                    SELECT unnest(additional_block_ids) FROM pragma_storage_info({table}) WHERE persistent)
+                WHERE block_id >= 0",
                 table = literal(&quoted(&name)),
             ))?;
             Ok(TableInfo {
