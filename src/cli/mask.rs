@@ -68,8 +68,8 @@ impl Masking {
             (None, Some(MaskKey { key: Some(key), .. })) => Masker::new(key.as_bytes()),
             (None, Some(MaskKey { key: None, .. })) => return Err(Failure::usage("mask_key_missing")),
             (None, None) => {
-                let key = random_key()
-                    .map_err(|error| Failure::unreadable("mask_key_not_made").with("message", error))?;
+                let key =
+                    random_key().map_err(|error| Failure::unreadable("mask_key_not_made").with("message", error))?;
                 let masker = Masker::new(key.as_bytes());
                 store.set_mask_key(&MaskKey { key: Some(key), fingerprint: masker.fingerprint() })?;
                 masker

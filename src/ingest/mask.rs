@@ -252,10 +252,7 @@ impl Masker {
     }
 }
 
-fn replace(
-    column: &mut Option<String>,
-    mask: impl for<'t> Fn(&'t str) -> (Cow<'t, str>, MaskCounts),
-) -> MaskCounts {
+fn replace(column: &mut Option<String>, mask: impl for<'t> Fn(&'t str) -> (Cow<'t, str>, MaskCounts)) -> MaskCounts {
     let Some(text) = column else { return MaskCounts::default() };
     let (masked, counts) = mask(text);
     if let Cow::Owned(masked) = masked {

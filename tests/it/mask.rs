@@ -305,7 +305,8 @@ fn value_between_letters_of_several_bytes_is_cut_at_whole_letters() {
 #[test]
 fn equal_values_have_one_pseudonym_however_they_are_written() {
     for same in [
-        &["010-1234-5678", "01012345678", "010 1234 5678", "+82-10-1234-5678", "+821012345678", "+82 (0)10-1234-5678"][..],
+        &["010-1234-5678", "01012345678", "010 1234 5678", "+82-10-1234-5678", "+821012345678", "+82 (0)10-1234-5678"]
+            [..],
         &["02-2345-6789", "0223456789", "(02) 2345-6789", "+82-2-2345-6789"],
         &["900101-1234567", "900101 - 1234567", "900101\u{2013}1234567"],
         &["4111111111111111", "4111-1111-1111-1111", "4111 1111 1111 1111"],
@@ -373,7 +374,10 @@ fn json_number_becomes_another_number() {
         for (before, behind) in [("", ""), ("{\"n\":", "}"), ("[1, ", " ,2]"), ("\"{\\\"n\\\":", "}\"")] {
             let masked = value(&format!("{before}{written}{behind}"));
             let number = masked.strip_prefix(before).unwrap().strip_suffix(behind).unwrap();
-            assert!((9_000_000_000_000_000..9_007_000_000_000_000).contains(&number.parse::<u64>().unwrap()), "{masked}");
+            assert!(
+                (9_000_000_000_000_000..9_007_000_000_000_000).contains(&number.parse::<u64>().unwrap()),
+                "{masked}"
+            );
             assert_ne!(number, written);
         }
     }
@@ -461,7 +465,10 @@ fn row_without_a_value_keeps_its_arguments() {
         let mut masked = row(tool_args);
         masker().mask_row(&mut masked);
         let written = row(tool_args);
-        assert_eq!((masked.tool_args, masked.args_key, masked.args), (written.tool_args, written.args_key, written.args));
+        assert_eq!(
+            (masked.tool_args, masked.args_key, masked.args),
+            (written.tool_args, written.args_key, written.args)
+        );
     }
 }
 
@@ -480,7 +487,9 @@ fn masked_raw(raw: &str) -> String {
 #[test]
 fn excerpt_shows_no_value_and_no_beginning_of_one_that_was_cut() {
     assert_eq!(masked_raw("\"a\":\"010-1234-5678\""), "\"a\":\"<PHONE>\"");
-    for (value, rest) in [("010-1234-5678", ""), ("010 1234 5678", ""), ("hong.gildong@korea.kr", ""), ("900101-1234567", "")] {
+    for (value, rest) in
+        [("010-1234-5678", ""), ("010 1234 5678", ""), ("hong.gildong@korea.kr", ""), ("900101-1234567", "")]
+    {
         for cut in 1..=value.len() {
             // Below, at and above the 200 characters that an excerpt keeps.
             let head = format!("{}\"", "가".repeat(199 - cut));
@@ -500,9 +509,46 @@ fn excerpt_shows_no_value_and_no_beginning_of_one_that_was_cut() {
 /// Pieces that values are made of, and what may stand between them.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        "010", "1234", "5678", "-", " ", ".", "@", "+82", "(0)", "02", "900101", "1234567", "4111", "1111", "hong", "korea",
-        "kr", "b", "_", "PHONE_c0ffee123456", "EMAIL_a00000000000", "사번", "emp_id", ":", "A", "가", "é", "\\n", "\\u0041",
-        "9", "01012345678", "4111111111111111", "x@y.kr", "%", "\u{2013}", "\n", "{", "\"", "'", "9000000000000000",
+        "010",
+        "1234",
+        "5678",
+        "-",
+        " ",
+        ".",
+        "@",
+        "+82",
+        "(0)",
+        "02",
+        "900101",
+        "1234567",
+        "4111",
+        "1111",
+        "hong",
+        "korea",
+        "kr",
+        "b",
+        "_",
+        "PHONE_c0ffee123456",
+        "EMAIL_a00000000000",
+        "사번",
+        "emp_id",
+        ":",
+        "A",
+        "가",
+        "é",
+        "\\n",
+        "\\u0041",
+        "9",
+        "01012345678",
+        "4111111111111111",
+        "x@y.kr",
+        "%",
+        "\u{2013}",
+        "\n",
+        "{",
+        "\"",
+        "'",
+        "9000000000000000",
     ]);
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
@@ -599,7 +645,8 @@ fn verdicts_are_those_without_masking() {
     for name in ["seed", "generated"] {
         let [traces, tools] = ["traces.jsonl", "tools.json"].map(|file| fixture(&format!("{name}/{file}")));
         let judged = |more: &[&str]| -> Vec<(Value, Value, Value, usize)> {
-            let output = run(&folder, &[&["diagnose", &traces, "--tools", &tools, "--format", "json", "-q"], more].concat());
+            let output =
+                run(&folder, &[&["diagnose", &traces, "--tools", &tools, "--format", "json", "-q"], more].concat());
             assert!(output.status.success(), "{}", stderr(&output));
             let runs: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
             let verdict = |run: &Value| {

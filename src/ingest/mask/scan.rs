@@ -165,9 +165,7 @@ fn dash(bytes: &[u8], at: usize) -> usize {
 fn resident(bytes: &[u8], at: usize) -> Option<Match> {
     let first = digits(bytes, at);
     let (number, end) = match first.len() {
-        13 if kind_of_digits(std::str::from_utf8(first).ok()?) == Some(MaskKind::Resident) => {
-            (first.to_vec(), at + 13)
-        }
+        13 if kind_of_digits(std::str::from_utf8(first).ok()?) == Some(MaskKind::Resident) => (first.to_vec(), at + 13),
         6 => {
             let mut next = at + 6;
             next += usize::from(bytes.get(next) == Some(&b' '));
@@ -445,9 +443,10 @@ fn employee(text: &str, at: usize, words: &Words) -> Option<Match> {
     if !begins_word {
         return None;
     }
-    let word = words.in_text.iter().find(|word| {
-        bytes.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
-    })?;
+    let word = words
+        .in_text
+        .iter()
+        .find(|word| bytes.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes())))?;
     let mut start = at + word.len();
     let between = bytes[start..]
         .iter()

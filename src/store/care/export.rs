@@ -151,7 +151,8 @@ impl Store {
             let limit = |sign: &str, date: &Option<String>| {
                 date.as_ref().map(|date| format!("d.date {sign} {}", literal(date)))
             };
-            let limits: Vec<String> = [limit(">=", &options.from), limit("<=", &options.to)].into_iter().flatten().collect();
+            let limits: Vec<String> =
+                [limit(">=", &options.from), limit("<=", &options.to)].into_iter().flatten().collect();
             let limits = if limits.is_empty() { String::new() } else { format!(" WHERE {}", limits.join(" AND ")) };
             let from = format!("{from} LEFT JOIN care_dates d ON d.trace_id = r.trace_id{limits}");
             let select = format!("SELECT {columns}, d.date AS date {from}");
@@ -184,7 +185,13 @@ impl Store {
 fn require_empty(folder: &Path) -> Result<(), CareError> {
     let not_empty = || CareError::NotEmpty { path: folder.to_owned() };
     match fs::read_dir(folder) {
-        Ok(mut entries) => if entries.next().is_none() { Ok(()) } else { Err(not_empty()) },
+        Ok(mut entries) => {
+            if entries.next().is_none() {
+                Ok(())
+            } else {
+                Err(not_empty())
+            }
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Err(not_empty()),
         Err(error) => Err(CareError::file(folder)(error)),

@@ -51,7 +51,8 @@ impl Store {
         self.stage(folder, &manifest)?;
         let tables = tables_of_program()?;
         let done = self.in_transaction(|| {
-            let offset = |table: &str, id: &str| self.number(&format!("SELECT COALESCE(MAX({id}), 0) FROM main.{table}"));
+            let offset =
+                |table: &str, id: &str| self.number(&format!("SELECT COALESCE(MAX({id}), 0) FROM main.{table}"));
             let merge = Merge {
                 store: self,
                 tables: &tables,
@@ -171,7 +172,8 @@ impl Merge<'_> {
         let equal = |table: &str, but: &[&str]| {
             let columns = self.tables.iter().filter(|found| found.name == table).flat_map(Table::column_names);
             let columns = columns.filter(|column| !but.contains(column)).map(quoted);
-            let pairs: Vec<String> = columns.map(|column| format!("o.{column} IS NOT DISTINCT FROM i.{column}")).collect();
+            let pairs: Vec<String> =
+                columns.map(|column| format!("o.{column} IS NOT DISTINCT FROM i.{column}")).collect();
             pairs.join(" AND ")
         };
         let sql = format!(
@@ -289,13 +291,7 @@ impl Merge<'_> {
                 WHERE NOT EXISTS (SELECT 1 FROM ingest_issues o
                     WHERE o.code = ? AND o.trace_id = c.trace_id AND o.span_id = c.span_id
                         AND o.source_id IS NOT DISTINCT FROM c.source_id)",
-                params![
-                    folder.display().to_string(),
-                    code.severity().as_str(),
-                    code.as_str(),
-                    conflict,
-                    code.as_str()
-                ],
+                params![folder.display().to_string(), code.severity().as_str(), code.as_str(), conflict, code.as_str()],
             )
             .map_err(StoreError::statement(step))?;
         self.store.step(step, "DROP TABLE care_conflicts")?;

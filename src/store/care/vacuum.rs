@@ -106,9 +106,8 @@ fn compare(store: &Store) -> Result<u64, CareError> {
         rows += same(&table, count("old")?, count("new")?)?;
     }
     let views = |database: &str| {
-        store.number(&format!(
-            "SELECT COUNT(*) FROM duckdb_views() WHERE database_name = '{database}' AND NOT internal"
-        ))
+        store
+            .number(&format!("SELECT COUNT(*) FROM duckdb_views() WHERE database_name = '{database}' AND NOT internal"))
     };
     same("views", views("old")?, views("new")?)?;
     Ok(rows)
