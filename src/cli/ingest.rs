@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::failure::Failure;
 use super::load::{self, LoadArgs};
 use super::{exit, terminal};
+use crate::ingest::mask::MaskKind;
 use crate::render::Texts;
 use crate::render::issues::{self, IngestSummary};
 use crate::store::Store;
@@ -53,7 +54,14 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 spans_merged: loaded.totals.spans_merged,
             },
         ));
+        if args.load.mask.is_on() {
+            terminal::tell(&issues::masked(texts, &loaded.masked.iter().map(by_name).collect()));
+        }
     }
     load::require_recognised(&loaded)?;
     Ok(if args.strict && loaded.issues > 0 { exit::FOUND } else { exit::OK })
+}
+
+fn by_name((kind, count): (MaskKind, u64)) -> (&'static str, u64) {
+    (kind.as_str(), count)
 }

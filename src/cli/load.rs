@@ -9,9 +9,11 @@ use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::failure::{Failure, tools_failure};
+use super::mask::{MaskArgs, Masking};
 use super::terminal;
 use crate::ingest::convention::Conventions;
 use crate::ingest::document::MissingStatus;
+use crate::ingest::mask::MaskCounts;
 use crate::ingest::source::{self, Input, Source};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
 use crate::ingest::{self, Batch, ChatCalls, Options, Start};
@@ -100,6 +102,8 @@ pub(crate) struct LoadArgs {
     /// 진행 상황과 마지막 요약을 내지 않습니다
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) mask: MaskArgs,
 }
 
 /// What loading came to, over all files.
@@ -119,6 +123,10 @@ pub(crate) struct Loaded {
     pub(crate) issues: u64,
     /// Wall time in seconds.
     pub(crate) seconds: f64,
+    /// How values are masked on their way in, if they are.
+    pub(crate) masking: Masking,
+    /// Values masked in the files read now.
+    pub(crate) masked: MaskCounts,
 }
 
 impl Loaded {
@@ -218,7 +226,7 @@ fn defaults(args: &LoadArgs) -> ToolDefaults {
     ToolDefaults { timeout_ms: args.default_timeout_ms, max_retries: args.default_max_retries }
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     if error.kind() == std::io::ErrorKind::NotFound {
         Failure::unreadable("file_not_found").with("path", path.display())
     } else {
@@ -260,6 +268,7 @@ pub(crate) fn load(texts: &Texts, store: &Store, paths: &[PathBuf], args: &LoadA
     }
     let sources = source::expand(paths).map_err(Failure::from)?;
     if !sources.is_empty() {
+        loaded.masking = Masking::begin(store, &args.mask)?;
         let batch_id = store.begin_batch(&now()).map_err(Failure::from)?;
         let options = read_options(args)?;
         let bar = progress_bar(&sources, args.quiet);
@@ -304,7 +313,9 @@ fn load_source(
     let name = source.name();
     let all = args.issues == IssuesArg::All;
     let mut noted = Loaded::default();
+    let mut masked = MaskCounts::default();
     let mut sink = |batch: Batch| -> Result<(), StoreError> {
+        let batch = loaded.masking.apply(batch, &mut masked);
         noted.note_issues(texts, &name, &batch.issues, all);
         writer.append(&batch.spans, &batch.links, &batch.issues, &reason)?;
         writer.append_messages(&batch.chat_calls, &batch.chat_failures)
@@ -336,6 +347,8 @@ fn load_source(
         traces: 0,
         content_hash: input.content_hash(),
     };
+    writer.record_masked(masked.iter().map(|(kind, count)| (kind.as_str(), count))).map_err(Failure::from)?;
+    loaded.masked.add(&masked);
     let (totals, found) = writer.finish(totals, &reason).map_err(Failure::from)?;
     noted.note_issues(texts, &name, &found, all);
     for (scope, spans) in report.scopes {

@@ -9,9 +9,11 @@ mod explain;
 mod failure;
 mod ingest;
 mod load;
+mod mask;
 mod receive;
 mod report;
 mod rules;
+mod store;
 mod terminal;
 mod usage;
 
@@ -72,6 +74,14 @@ enum Command {
     /// 판정 규칙의 목록과 SQL 을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Rules(rules::Args),
+    /// 저장소를 돌봅니다: 살펴보기, 줄이기, 오래된 실행 지우기, Parquet 으로 내보내고 들이기
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        subcommand_help_heading = "명령",
+        subcommand_value_name = "명령"
+    )]
+    Store(store::Args),
     /// 셸 자동 완성 스크립트를 냅니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Completions {
@@ -116,6 +126,7 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Diagnose(args) => diagnose::run(texts, &args),
         Command::Explain(args) => explain::run(texts, &args),
         Command::Rules(args) => rules::run(texts, &args),
+        Command::Store(args) => store::run(texts, &args),
         Command::Completions { shell } => completions(&shell),
         Command::Man => man(),
     }

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::failure::Failure;
 use super::load::{self, IssuesArg, LoadArgs, Loaded};
+use super::mask::Masking;
 use super::{exit, terminal};
 use crate::model::Issue;
 use crate::receive::{self, Event, Limits, ReceiveError, Setup, Totals};
@@ -80,6 +81,12 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         }
         Ok(store)
     };
+    let masker = if args.load.mask.is_on() {
+        let store = Store::open(&args.db).map_err(Failure::from)?;
+        Masking::begin(&store, &args.load.mask)?.into_masker()
+    } else {
+        None
+    };
     let bar = status_line(args.load.quiet);
     let told = Told::new(args.load.issues, bar.clone());
     let setup = Setup {
@@ -89,6 +96,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             ..Limits::default()
         },
         options: load::read_options(&args.load)?,
+        masker,
         texts: Texts::korean(),
         open: Box::new(open),
         now: Box::new(load::now),

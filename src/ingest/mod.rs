@@ -10,6 +10,7 @@ pub mod convention;
 pub mod document;
 pub mod frame;
 mod jaeger;
+pub mod mask;
 mod messages;
 pub mod otlp;
 pub mod protobuf;

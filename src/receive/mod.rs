@@ -22,6 +22,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::ingest::Options;
+use crate::ingest::mask::Masker;
 use crate::model::Issue;
 use crate::render::Texts;
 use crate::store::{Store, StoreError};
@@ -69,6 +70,8 @@ pub struct Setup {
     pub limits: Limits,
     /// How spans are read.
     pub options: Options,
+    /// Masks personal values before they are stored.
+    pub masker: Option<Masker>,
     /// The words of answers and of issues.
     pub texts: Texts,
     /// Opens the store; called once more after each failure of the store.
@@ -194,6 +197,7 @@ where
     let writer = writer::Writer {
         body_bytes: limits.body_bytes,
         options: setup.options,
+        masker: setup.masker,
         texts: Arc::clone(&texts),
         open: setup.open,
         now: setup.now,

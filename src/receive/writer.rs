@@ -11,6 +11,7 @@ use super::answer::{Answer, Refusal};
 use super::queue::Job;
 use super::{Counts, Event, add, decode};
 use crate::ingest::body::{BodyReader, BodyReport};
+use crate::ingest::mask::{MaskCounts, Masker};
 use crate::ingest::{Options, Report};
 use crate::model::Issue;
 use crate::render::Texts;
@@ -30,6 +31,7 @@ const FLUSH_BYTES: usize = 8 << 20;
 pub(super) struct Writer {
     pub(super) body_bytes: usize,
     pub(super) options: Options,
+    pub(super) masker: Option<Masker>,
     pub(super) texts: Arc<Texts>,
     pub(super) open: Box<dyn FnMut() -> Result<Store, StoreError> + Send>,
     pub(super) now: Box<dyn Fn() -> String + Send>,
@@ -189,6 +191,7 @@ struct Group<'a> {
     reader: BodyReader<'a>,
     /// Begun with the first rows: a group without any leaves no source.
     source: Option<SourceWriter<'a>>,
+    masked: MaskCounts,
     unflushed: usize,
     committed: Committed,
 }
@@ -197,7 +200,7 @@ impl<'a> Group<'a> {
     fn new(writer: &'a Writer, store: &'a Store, batch_id: i64) -> Self {
         let committed = Committed { totals: SourceTotals::default(), issues: 0, told: Vec::new() };
         let reader = BodyReader::new(&writer.options);
-        Self { writer, store, batch_id, reader, source: None, unflushed: 0, committed }
+        Self { writer, store, batch_id, reader, source: None, masked: MaskCounts::default(), unflushed: 0, committed }
     }
 
     fn add(&mut self, report: &Report) {
@@ -222,7 +225,10 @@ impl<'a> Group<'a> {
     /// Hands the rows that wait to the store.
     fn flush(&mut self) -> Result<(), StoreError> {
         self.unflushed = 0;
-        let rows = self.reader.take_rows();
+        let mut rows = self.reader.take_rows();
+        if let Some(masker) = &self.writer.masker {
+            self.masked.add(&masker.mask_batch(&mut rows));
+        }
         if rows.spans.is_empty() && rows.links.is_empty() && rows.issues.is_empty() {
             return Ok(());
         }
@@ -243,6 +249,7 @@ impl<'a> Group<'a> {
     fn finish(mut self) -> Result<Option<Committed>, StoreError> {
         self.flush()?;
         let Some(source) = self.source.take() else { return Ok(None) };
+        source.record_masked(self.masked.iter().map(|(kind, count)| (kind.as_str(), count)))?;
         let texts = &self.writer.texts;
         let (totals, found) =
             source.finish(std::mem::take(&mut self.committed.totals), &|code, detail| reason(texts, code, detail))?;

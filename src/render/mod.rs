@@ -12,6 +12,7 @@ pub mod layout;
 pub mod markdown;
 pub mod notes;
 pub mod receive;
+pub mod store;
 pub mod summary;
 pub mod terminal;
 pub mod tree;
@@ -31,10 +32,13 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("errors.j2", include_str!("templates/ko/errors.j2")),
     ("ingest_summary.j2", include_str!("templates/ko/ingest_summary.j2")),
     ("issue_reasons.j2", include_str!("templates/ko/issue_reasons.j2")),
+    ("masked.j2", include_str!("templates/ko/masked.j2")),
+    ("masked_list.j2", include_str!("templates/ko/masked_list.j2")),
     ("notes.j2", include_str!("templates/ko/notes.j2")),
     ("receive.j2", include_str!("templates/ko/receive.j2")),
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),
     ("skipped_lines.j2", include_str!("templates/ko/skipped_lines.j2")),
+    ("store_words.j2", include_str!("templates/ko/store_words.j2")),
     ("summary.j2", include_str!("templates/ko/summary.j2")),
 ];
 

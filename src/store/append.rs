@@ -52,9 +52,9 @@ pub type Reason<'a> = &'a dyn Fn(IssueCode, &str) -> String;
 
 /// A file being written. Dropped before [`SourceWriter::finish`], it leaves no trace.
 pub struct SourceWriter<'store> {
-    store: &'store Store,
+    pub(super) store: &'store Store,
     identity: SourceIdentity,
-    source_id: i64,
+    pub(super) source_id: i64,
     batch_id: i64,
     /// Shapes of arguments of this file that are in `arg_shapes` already.
     shapes: BTreeSet<String>,

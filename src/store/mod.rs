@@ -6,6 +6,8 @@
 
 mod append;
 mod batch;
+pub mod care;
+mod mask;
 mod migrate;
 mod read;
 mod tools;
@@ -17,6 +19,7 @@ use duckdb::{Config, Connection};
 
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
+pub use mask::MaskKey;
 pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, ToolSetRow, UnjudgedRow};
 pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
 

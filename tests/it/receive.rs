@@ -101,6 +101,7 @@ impl Start {
                 missing_status: MissingStatus::Skip,
                 chat_calls: ChatCalls::Read,
             },
+            masker: None,
             texts: Texts::korean(),
             open: self.open.unwrap_or_else(|| Box::new(move || Store::open(&path))),
             now: self.now,
