@@ -9,7 +9,7 @@ CREATE TABLE mask_key (
     fingerprint VARCHAR NOT NULL
 );
 
--- One row per file and kind of value: how many were replaced while it was read.
+-- One row per file and kind of value: how many were replaced while reading it.
 CREATE TABLE masked_counts (
     source_id BIGINT NOT NULL,
     kind VARCHAR NOT NULL,

@@ -378,9 +378,10 @@ fn killed_vacuum_leaves_one_good_store() {
 // prune
 
 /// Files 1 (read before the midnight) and 2 (read at it).
-const READ: &str = "INSERT INTO batches VALUES (1, '2026-11-30T23:59:59.999+09:00', NULL),
+const READ: &str = "INSERT INTO batches (batch_id, started_at, tool_set) VALUES (1, '2026-11-30T23:59:59.999+09:00', NULL),
         (2, '2026-12-01T00:00:00.000+09:00', NULL);
-    INSERT INTO sources VALUES (1, 1, 'a', 1, NULL, 'h', 1, 0, 1, 1, 0, 0, 0), (2, 2, 'b', 2, NULL, 'i', 1, 0, 1, 1, 0, 0, 0);";
+    INSERT INTO sources (source_id, batch_id, path, size_bytes, modified_ns, content_hash, lines, lines_skipped,
+        spans_seen, spans_kept, spans_dropped, spans_redelivered, spans_skipped) VALUES (1, 1, 'a', 1, NULL, 'h', 1, 0, 1, 1, 0, 0, 0), (2, 2, 'b', 2, NULL, 'i', 1, 0, 1, 1, 0, 0, 0);";
 
 /// A store on disk with traces whose last span starts below, at and above the midnight.
 fn around_midnight(folder: &TempDir) -> Store {
@@ -396,9 +397,10 @@ fn around_midnight(folder: &TempDir) -> Store {
     store.execute(&fixture.span(only_below).statements()).unwrap();
     store
         .execute(
-            "INSERT INTO span_links VALUES ('below', 'l', NULL, 2), ('at', 'l', NULL, 1), ('adrift1', 'l', NULL, 1),
+            "INSERT INTO span_links (trace_id, span_id, parent_span_id, source_id) VALUES ('below', 'l', NULL, 2), ('at', 'l', NULL, 1), ('adrift1', 'l', NULL, 1),
                 ('adrift2', 'l', NULL, 2);
-            INSERT INTO ingest_issues VALUES (1, 1, 'a', 'data_loss', 1, 0, NULL, NULL, 'not_json', '', 'x'),
+            INSERT INTO ingest_issues (batch_id, source_id, source, severity, line, byte_offset, trace_id, span_id,
+                code, reason, raw) VALUES (1, 1, 'a', 'data_loss', 1, 0, NULL, NULL, 'not_json', '', 'x'),
                 (2, 2, 'b', 'data_loss', 1, 0, NULL, NULL, 'not_json', '', 'x')",
         )
         .unwrap();
@@ -505,7 +507,11 @@ fn export_puts_traces_under_the_korean_date_of_their_first_span() {
     let fixture =
         fixture.span(answer("late", "root").start(MIDNIGHT)).span(call("below", "s1").start(MIDNIGHT + 5 * DAY));
     store.execute(&fixture.issue("late", None, IssueCode::ParentCycle).statements()).unwrap();
-    store.execute("INSERT INTO span_links VALUES ('adrift', 'l', NULL, 1)").unwrap();
+    store
+        .execute(
+            "INSERT INTO span_links (trace_id, span_id, parent_span_id, source_id) VALUES ('adrift', 'l', NULL, 1)",
+        )
+        .unwrap();
     let out = folder.path().join("out[1]*'?");
     let report =
         store.export_parquet(&out, &ExportOptions { exported_at: "now".to_owned(), ..Default::default() }).unwrap();
@@ -550,7 +556,11 @@ fn export_of_a_span_of_dates_has_those_traces_and_the_whole_history() {
     let fixture =
         traces.iter().fold(Fixture::new().sql(READ), |f, (trace, start)| f.span(answer(trace, "r").start(*start)));
     store.execute(&fixture.statements()).unwrap();
-    store.execute("INSERT INTO span_links VALUES ('adrift', 'l', NULL, 1)").unwrap();
+    store
+        .execute(
+            "INSERT INTO span_links (trace_id, span_id, parent_span_id, source_id) VALUES ('adrift', 'l', NULL, 1)",
+        )
+        .unwrap();
     for (from, to, expected) in [
         (None, None, "abcd"),
         (Some(DATE), None, "bcd"),
@@ -764,7 +774,9 @@ fn spans_that_both_have_are_settled_as_delivered_again() {
     let fixture = ours.iter().fold(Fixture::new().sql(READ), |fixture, (id, start)| {
         fixture.span(if *id == "root" { answer("t", id).start(*start) } else { call("t", id).start(*start) })
     });
-    let mut ours = make(fixture.sql("INSERT INTO batches VALUES (3, '2026-12-02T00:00:00.000+09:00', NULL);"));
+    let mut ours = make(fixture.sql(
+        "INSERT INTO batches (batch_id, started_at, tool_set) VALUES (3, '2026-12-02T00:00:00.000+09:00', NULL);",
+    ));
     let out = folder.path().join("x");
     export(&theirs, &out);
     let report = import(&mut ours, &out);
@@ -796,7 +808,7 @@ fn parents_are_worked_out_anew_where_traces_come_together() {
         |spans: &[String]| format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#, spans.join(","));
     let (root, between, below) =
         (row(1, "", "invoke_agent"), row(2, "0000000000000001", "chat"), row(3, "0000000000000002", "execute_tool"));
-    let stores: Vec<TempDir> = [document(&[root.clone(), below.clone()]), document(&[between.clone()])]
+    let stores: Vec<TempDir> = [document(&[root, below]), document(&[between])]
         .iter()
         .map(|text| {
             let folder = folder();
