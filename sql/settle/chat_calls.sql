@@ -1,22 +1,5 @@
--- Which calls in messages have no span of their own, in the traces that the
--- file just read touched. Parameter: source_id of the file.
+-- Which calls in messages have no span of their own, in the touched traces.
 --
--- A chat span that is delivered again holds the same calls again.
-DELETE FROM chat_calls c
-WHERE c.source_id = $source_id AND EXISTS (
-    SELECT 1 FROM chat_calls o
-    WHERE o.trace_id = c.trace_id
-        AND o.call_key = c.call_key
-        AND (o.source_id < c.source_id
-            OR (o.source_id = c.source_id AND o.rowid < c.rowid))
-);
-DELETE FROM chat_failures f
-WHERE f.source_id = $source_id AND EXISTS (
-    SELECT 1 FROM chat_failures o
-    WHERE o.trace_id = f.trace_id
-        AND o.call_id = f.call_id
-        AND o.source_id < f.source_id
-);
 -- The calls to settle. Of several with one id the first is the call.
 CREATE OR REPLACE TEMP TABLE asked AS
 SELECT
@@ -29,11 +12,7 @@ SELECT
     c.args_shape AS args_shape,
     c.call_id AS call_id
 FROM chat_calls c
-WHERE c.trace_id IN (
-        SELECT x.trace_id FROM spans x WHERE x.source_id = $source_id
-        UNION
-        SELECT x.trace_id FROM chat_calls x WHERE x.source_id = $source_id
-    )
+JOIN touched t ON t.trace_id = c.trace_id
 QUALIFY c.call_id IS NULL OR ROW_NUMBER() OVER (
     PARTITION BY c.trace_id, c.call_id ORDER BY c.start_ns, c.call_key
 ) = 1;

@@ -1,14 +1,9 @@
--- Traces that the file just read touched, with the spans that were merged as
--- they were before: what is merged is worked out anew below.
--- Parameter: source_id of the file.
+-- Puts the spans of touched traces that were merged back as they were: what is
+-- merged is worked out anew, so the order of files does not matter.
 CREATE OR REPLACE TEMP TABLE restored AS
 SELECT m.*
 FROM merged_spans m
-WHERE m.trace_id IN (
-    SELECT s.trace_id FROM spans s WHERE s.source_id = $source_id
-    UNION
-    SELECT l.trace_id FROM span_links l WHERE l.source_id = $source_id
-);
+JOIN touched t ON t.trace_id = m.trace_id;
 CREATE OR REPLACE TEMP TABLE taken_back AS
 SELECT
     r.trace_id AS trace_id,

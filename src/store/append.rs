@@ -132,6 +132,34 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Puts back the spans of the traces in `touched` that were merged.
+    pub(super) fn restore_merged(&self) -> Result<(), StoreError> {
+        if self.has_rows("merged_spans")? {
+            self.step("settle/restore.sql", include_str!("../../sql/settle/restore.sql"))?;
+        }
+        Ok(())
+    }
+
+    /// Works out parents, spans of one call and calls without spans of the traces in `touched`.
+    pub(super) fn settle_touched(&self) -> Result<(), StoreError> {
+        self.step("settle/parents.sql", include_str!("../../sql/settle/parents.sql"))?;
+        self.step("settle/same_call.sql", include_str!("../../sql/settle/same_call.sql"))?;
+        if self.has_rows("same_call")? {
+            self.step("settle/merge.sql", include_str!("../../sql/settle/merge.sql"))?;
+        }
+        if self.has_rows("chat_calls")? {
+            self.step("settle/chat_calls.sql", include_str!("../../sql/settle/chat_calls.sql"))?;
+        }
+        Ok(())
+    }
+
+    /// Brings the counts of every file in line with what is merged.
+    pub(super) fn count_merged(&self) -> Result<(), StoreError> {
+        self.step("settle/merged_counts.sql", include_str!("../../sql/settle/merged_counts.sql"))
+    }
+}
+
 impl SourceWriter<'_> {
     /// Appends kept spans and the ids of others. Duplicates within the file must be settled already.
     ///
@@ -217,26 +245,21 @@ impl SourceWriter<'_> {
         mut totals: SourceTotals,
         reason: Reason<'_>,
     ) -> Result<(SourceTotals, Vec<Issue>), StoreError> {
-        if self.store.has_rows("merged_spans")? {
-            self.run("settle/restore.sql", include_str!("../../sql/settle/restore.sql"))?;
-        }
+        self.run("settle/touched.sql", include_str!("../../sql/settle/touched.sql"))?;
+        self.store.restore_merged()?;
         let mut found = self.settle_repeated(&mut totals)?;
+        if self.has_chat_calls {
+            self.run("settle/repeated_calls.sql", include_str!("../../sql/settle/repeated_calls.sql"))?;
+        }
         self.run("settle/traces.sql", include_str!("../../sql/settle/traces.sql"))?;
-        self.run("settle/parents.sql", include_str!("../../sql/settle/parents.sql"))?;
-        self.run("settle/same_call.sql", include_str!("../../sql/settle/same_call.sql"))?;
-        if self.store.has_rows("same_call")? {
-            self.run("settle/merge.sql", include_str!("../../sql/settle/merge.sql"))?;
-        }
-        if self.has_chat_calls || self.store.has_rows("chat_calls")? {
-            self.run("settle/chat_calls.sql", include_str!("../../sql/settle/chat_calls.sql"))?;
-        }
+        self.store.settle_touched()?;
         found.extend(self.store.rows("SELECT trace_id FROM cycles ORDER BY trace_id", [], |row| {
             Ok(file_issue(IssueCode::ParentCycle, 0, row.get(0)?, None))
         })?);
         self.append_issues(&found, reason)?;
         totals.traces = self.count("SELECT COUNT(DISTINCT trace_id) FROM spans WHERE source_id = ?")?;
         self.record(&totals)?;
-        self.run("settle/merged_counts.sql", include_str!("../../sql/settle/merged_counts.sql"))?;
+        self.store.count_merged()?;
         totals.spans_merged = self.count("SELECT spans_merged FROM sources WHERE source_id = ?")?;
         totals.spans_kept -= totals.spans_merged;
         self.store.connection.execute_batch("COMMIT").map_err(StoreError::statement("committing a file"))?;

@@ -226,11 +226,6 @@ fn sql_path(path: &Path) -> Result<String, CareError> {
 }
 
 impl Store {
-    /// Runs statements; `what` names the step.
-    fn step(&self, what: &str, sql: &str) -> Result<(), StoreError> {
-        self.connection.execute_batch(sql).map_err(StoreError::statement(what))
-    }
-
     /// Runs one statement and returns how many rows it touched.
     fn touch(&self, what: &str, sql: &str) -> Result<u64, StoreError> {
         let rows = self.connection.execute(sql, []).map_err(StoreError::statement(what))?;

@@ -11,6 +11,7 @@ use crate::digest::sha256_hex;
 const MIGRATIONS: &[(&str, &str)] = &[
     ("0001_create_store.sql", include_str!("../../migrations/0001_create_store.sql")),
     ("0002_keep_calls_without_spans.sql", include_str!("../../migrations/0002_keep_calls_without_spans.sql")),
+    ("0003_follow_files.sql", include_str!("../../migrations/0003_follow_files.sql")),
     ("0004_add_mask_key.sql", include_str!("../../migrations/0004_add_mask_key.sql")),
 ];
 

@@ -173,6 +173,11 @@ impl Store {
         self.connection.execute_batch(sql).map_err(StoreError::statement(sql))
     }
 
+    /// Runs statements; `what` names the step.
+    fn step(&self, what: &str, sql: &str) -> Result<(), StoreError> {
+        self.connection.execute_batch(sql).map_err(StoreError::statement(what))
+    }
+
     fn has_rows(&self, table: &str) -> Result<bool, StoreError> {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
         self.connection.query_row(&sql, [], |row| row.get(0)).map_err(StoreError::statement(table))

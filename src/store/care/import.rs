@@ -159,7 +159,9 @@ impl Merge<'_> {
         }
         report.spans_same = u64::try_from(staged).unwrap_or(0) - report.spans_new - report.spans_other;
         if store.number("SELECT COUNT(*) FROM touched")? > 0 {
-            store.step("settle/parents.sql", include_str!("../../../sql/settle/parents.sql"))?;
+            store.restore_merged()?;
+            store.settle_touched()?;
+            store.count_merged()?;
             self.note_cycles(folder, &reason(IssueCode::ParentCycle, ""))?;
         }
         store.step("ids", "DROP TABLE care_batches; DROP TABLE care_sources;")?;
