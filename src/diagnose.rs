@@ -77,6 +77,22 @@ pub fn diagnose(store: &Store, texts: &Texts, scope: &Scope, drafts: DraftMode) 
     outcome
 }
 
+/// The same for these traces alone, whatever else the store holds.
+///
+/// # Errors
+/// As [`diagnose`].
+pub fn diagnose_traces(
+    store: &Store,
+    texts: &Texts,
+    trace_ids: &[String],
+    drafts: DraftMode,
+) -> Result<Outcome, StoreError> {
+    store.begin_judgement_of(trace_ids)?;
+    let outcome = collect(store, texts, drafts);
+    store.end_judgement()?;
+    outcome
+}
+
 fn collect(store: &Store, texts: &Texts, drafts: DraftMode) -> Result<Outcome, StoreError> {
     let rows = store.runs()?;
     let tool_sets = store.tool_sets_in_scope()?;

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use self::follow::{Known, Plan};
 use super::failure::{Failure, tools_failure};
 use super::mask::{MaskArgs, Masking};
 use super::terminal;
@@ -16,11 +19,15 @@ use crate::ingest::document::MissingStatus;
 use crate::ingest::mask::MaskCounts;
 use crate::ingest::source::{self, Input, Source};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
-use crate::ingest::{self, Batch, ChatCalls, Options, Start};
+use crate::ingest::{self, Batch, ChatCalls, Options};
 use crate::model::{Issue, ToolSet};
 use crate::render::Texts;
 use crate::render::issues::{self, ToldIssue};
-use crate::store::{Scope, SourceIdentity, SourceTotals, Store, StoreError};
+use crate::store::{KnownPosition, Scope, SourceIdentity, SourceTotals, Store, StoreError};
+
+mod follow;
+
+pub(crate) use follow::Kind;
 
 /// The store when `--db` names none.
 pub(crate) const DEFAULT_STORE: &str = "taco.duckdb";
@@ -113,6 +120,8 @@ pub(crate) struct Loaded {
     pub(crate) files: u64,
     /// Files that were read before and have not changed.
     pub(crate) unchanged: u64,
+    /// Of the files read now, those that were read on from where they ended before.
+    pub(crate) grown: u64,
     /// Sums over the files read now.
     pub(crate) totals: SourceTotals,
     /// Spans by instrumentation scope.
@@ -123,8 +132,6 @@ pub(crate) struct Loaded {
     pub(crate) issues: u64,
     /// Wall time in seconds.
     pub(crate) seconds: f64,
-    /// How values are masked on their way in, if they are.
-    pub(crate) masking: Masking,
     /// Values masked in the files read now.
     pub(crate) masked: MaskCounts,
 }
@@ -268,12 +275,10 @@ pub(crate) fn load(texts: &Texts, store: &Store, paths: &[PathBuf], args: &LoadA
     }
     let sources = source::expand(paths).map_err(Failure::from)?;
     if !sources.is_empty() {
-        loaded.masking = Masking::begin(store, &args.mask)?;
-        let batch_id = store.begin_batch(&now()).map_err(Failure::from)?;
-        let options = read_options(args)?;
         let bar = progress_bar(&sources, args.quiet);
+        let mut run = Run::begin(store, args, bar.clone())?;
         for source in &sources {
-            load_source(texts, store, batch_id, source, &options, args, &bar, &mut loaded)?;
+            load_source(texts, store, &mut run, source, args, &mut loaded)?;
         }
         bar.finish_and_clear();
     }
@@ -289,42 +294,141 @@ pub(crate) fn tell_issues(texts: &Texts, loaded: &Loaded) {
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn load_source(
+/// What the files of one run of ingest share.
+pub(crate) struct Run {
+    batch_id: i64,
+    options: Options,
+    /// How values are masked on their way in, if they are.
+    masking: Masking,
+    known: Known,
+    bar: ProgressBar,
+    /// Files are followed: an end that is only half written is not told of.
+    follows: bool,
+    /// Set when reading has to end: the file at hand is then rolled back.
+    stop: Arc<AtomicBool>,
+}
+
+impl Run {
+    /// Begins a run of ingest.
+    pub(crate) fn begin(store: &Store, args: &LoadArgs, bar: ProgressBar) -> anyhow::Result<Self> {
+        let options = read_options(args)?;
+        let masking = Masking::begin(store, &args.mask)?;
+        let batch_id = store.begin_batch(&now()).map_err(Failure::from)?;
+        let known = Known::load(store)?;
+        Ok(Self { batch_id, options, masking, known, bar, follows: false, stop: Arc::default() })
+    }
+
+    /// The same for files that are followed until `stop` is set.
+    pub(crate) fn following(store: &Store, args: &LoadArgs, stop: Arc<AtomicBool>) -> anyhow::Result<Self> {
+        Ok(Self { follows: true, stop, ..Self::begin(store, args, ProgressBar::hidden())? })
+    }
+
+    /// Takes notice of what others wrote while the store was closed.
+    pub(crate) fn reload(&mut self, store: &Store) -> anyhow::Result<()> {
+        self.known = Known::load(store)?;
+        Ok(())
+    }
+
+    /// Its number in the store.
+    pub(crate) const fn batch_id(&self) -> i64 {
+        self.batch_id
+    }
+
+    /// Whether reading has to end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Takes bytes that need not be read out of the progress.
+    fn pass_over(&self, bytes: u64) {
+        self.bar.set_length(self.bar.length().unwrap_or_default().saturating_sub(bytes));
+    }
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It was read before.
+    Unchanged,
+    /// It was read and committed.
+    Read(Kind),
+    /// Reading it was stopped; nothing of it is in the store.
+    Stopped,
+}
+
+/// Why reading a file ended early.
+enum Halt {
+    Store(StoreError),
+    Stopped,
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Loads one file, or what of it is new, in one transaction.
+pub(crate) fn load_source(
     texts: &Texts,
     store: &Store,
-    batch_id: i64,
+    run: &mut Run,
     source: &Source,
-    options: &Options,
     args: &LoadArgs,
-    bar: &ProgressBar,
     loaded: &mut Loaded,
-) -> anyhow::Result<()> {
-    let identity = identity(source);
-    if is_unchanged(store, source, &identity)? {
-        loaded.unchanged += 1;
-        return Ok(());
-    }
-    let mut input = source::open(source).map_err(Failure::from)?;
-    let start = Start { line: 1, byte_offset: input.bom_bytes() };
+) -> anyhow::Result<Fate> {
+    let mut reading = match follow::plan(store, &mut run.known, source)? {
+        Plan::Read(reading) => reading,
+        Plan::Unchanged => {
+            loaded.unchanged += 1;
+            run.pass_over(identity(source).size_bytes.unsigned_abs());
+            return Ok(Fate::Unchanged);
+        }
+    };
+    let (start, offset) = (reading.start, reading.offset);
+    run.pass_over(offset);
+    let bar = run.bar.clone();
     let begun = bar.position();
     let reason = |code, detail: &str| issues::reason(texts, code, detail);
-    let mut writer = store.begin_source(batch_id, identity).map_err(Failure::from)?;
+    let mut writer = store.begin_source(run.batch_id, reading.identity.clone()).map_err(Failure::from)?;
+    if let Some(from) = &reading.from {
+        writer.go_on_from(from).map_err(Failure::from)?;
+    }
     let name = source.name();
     let all = args.issues == IssuesArg::All;
     let mut noted = Loaded::default();
     let mut masked = MaskCounts::default();
-    let mut sink = |batch: Batch| -> Result<(), StoreError> {
-        let batch = loaded.masking.apply(batch, &mut masked);
+    let mut places = Vec::new();
+    let mut sink = |batch: Batch| -> Result<(), Halt> {
+        if run.is_stopped() {
+            return Err(Halt::Stopped);
+        }
+        let batch = run.masking.apply(batch, &mut masked);
         noted.note_issues(texts, &name, &batch.issues, all);
+        places.extend(batch.issues.iter().filter(|_| run.follows).map(|issue| issue.line));
         writer.append(&batch.spans, &batch.links, &batch.issues, &reason)?;
-        writer.append_messages(&batch.chat_calls, &batch.chat_failures)
+        writer.append_messages(&batch.chat_calls, &batch.chat_failures)?;
+        Ok(())
     };
     let mut progress = |input: &Input, spans: u64| {
-        bar.set_position(begun + input.bytes_read());
+        bar.set_position(begun + input.bytes_read().saturating_sub(offset));
         bar.set_message(spans.to_string());
     };
-    let report = ingest::read(&mut input, start, options, &mut sink, &mut progress).map_err(Failure::from)?;
+    let report = match ingest::read(&mut reading.input, start, &run.options, &mut sink, &mut progress) {
+        Ok(report) => report,
+        Err(Halt::Stopped) => return Ok(Fate::Stopped),
+        Err(Halt::Store(error)) => return Err(Failure::from(error).into()),
+    };
+    if let Some(rest) = report.rest.filter(|rest| run.follows && rest.lines_skipped > 0) {
+        let half_written = rest.start.line;
+        noted.issues -= places.iter().filter(|line| **line >= half_written).count() as u64;
+        noted.told.retain(|issue| issue.line < half_written);
+    }
+    let position = reading.position(&report);
+    if let Some(position) = &position {
+        writer.record_position(position).map_err(Failure::from)?;
+    }
+    let content_hash = reading.input.content_hash();
     if args.tools.is_none() {
         for text in &report.tool_definitions {
             // A member that is no definition becomes an issue; the array itself was parsed as JSON before.
@@ -345,10 +449,11 @@ fn load_source(
         spans_redelivered: report.redelivered,
         spans_skipped: report.skipped,
         traces: 0,
-        content_hash: input.content_hash(),
+        content_hash: content_hash.clone(),
     };
     writer.record_masked(masked.iter().map(|(kind, count)| (kind.as_str(), count))).map_err(Failure::from)?;
     loaded.masked.add(&masked);
+    let source_id = writer.source_id();
     let (totals, found) = writer.finish(totals, &reason).map_err(Failure::from)?;
     noted.note_issues(texts, &name, &found, all);
     for (scope, spans) in report.scopes {
@@ -358,25 +463,15 @@ fn load_source(
     let room = if all { usize::MAX } else { TOLD_ISSUES.saturating_sub(loaded.told.len()) };
     loaded.told.extend(noted.told.into_iter().take(room));
     loaded.add(&totals);
-    bar.set_position(begun + input.bytes_read());
-    Ok(())
-}
-
-/// Whether these very bytes were read before, under this path or another.
-fn is_unchanged(store: &Store, source: &Source, identity: &SourceIdentity) -> anyhow::Result<bool> {
-    if store.has_read(identity).map_err(Failure::from)? {
-        return Ok(true);
+    loaded.grown += u64::from(reading.kind == Kind::Grown);
+    bar.set_position(begun + reading.input.bytes_read().saturating_sub(offset));
+    if let Some(from) = &reading.from {
+        run.known.remove(from);
     }
-    let Source::File(path) = source else { return Ok(false) };
-    if identity.modified_ns.is_none() {
-        return Ok(false);
+    if let Some(position) = position {
+        run.known.add(KnownPosition { source_id, content_hash, position });
     }
-    let known = store.hashes_of_size(identity.size_bytes).map_err(Failure::from)?;
-    if known.is_empty() {
-        return Ok(false);
-    }
-    let hash = source::content_hash(path).map_err(|error| unreadable(path, &error))?;
-    Ok(known.contains(&hash))
+    Ok(Fate::Read(reading.kind))
 }
 
 fn identity(source: &Source) -> SourceIdentity {
@@ -386,15 +481,17 @@ fn identity(source: &Source) -> SourceIdentity {
     };
     let regular = metadata.filter(std::fs::Metadata::is_file);
     let path = match source {
-        Source::File(path) => std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()).display().to_string(),
+        Source::File(path) => canonical(path),
         Source::Stdin => source.name(),
     };
-    let modified_ns = regular
-        .as_ref()
-        .and_then(|metadata| metadata.modified().ok())
-        .and_then(|time| i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok());
+    let modified_ns = regular.as_ref().and_then(follow::modified_ns);
     let size_bytes = regular.map_or(0, |metadata| i64::try_from(metadata.len()).unwrap_or(i64::MAX));
     SourceIdentity { path, size_bytes, modified_ns }
+}
+
+/// The path that a file is known by.
+fn canonical(path: &Path) -> String {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 /// Silent when standard error is no terminal or `--quiet` is given.
@@ -414,7 +511,7 @@ fn progress_bar(sources: &[Source], quiet: bool) -> ProgressBar {
 
 /// An input in which nothing was recognised is an error, never an empty success.
 pub(crate) fn require_recognised(loaded: &Loaded) -> Result<(), Failure> {
-    let recognised = loaded.totals.spans_kept + loaded.totals.spans_redelivered + loaded.unchanged;
+    let recognised = loaded.totals.spans_kept + loaded.totals.spans_redelivered + loaded.unchanged + loaded.grown;
     if loaded.files == 0 || recognised > 0 {
         return Ok(());
     }

@@ -16,6 +16,7 @@ mod rules;
 mod store;
 mod terminal;
 mod usage;
+mod watch;
 
 use std::ffi::OsString;
 use std::io;

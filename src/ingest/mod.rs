@@ -105,6 +105,20 @@ pub struct Report {
     pub scopes: BTreeMap<String, u64>,
     /// Texts of tool definitions that came with span rows, each a JSON array.
     pub tool_definitions: Vec<String>,
+    /// Where to go on when the input has grown; none where that cannot be told.
+    pub rest: Option<Rest>,
+}
+
+/// Where reading goes on when an input has grown: behind its last line; or before what was left out because the input
+/// ended there, which may be whole by then. The lines from there on will be counted again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rest {
+    /// Line and offset at which to go on. A last line without a newline counts as the line to go on in.
+    pub start: Start,
+    /// How many of the lines counted stand there.
+    pub lines: u64,
+    /// How many of the lines left out stand there.
+    pub lines_skipped: u64,
 }
 
 /// Where the first byte of an input stands in its file.
@@ -135,15 +149,16 @@ pub fn read<R: Read, E>(
     sink: &mut dyn FnMut(Batch) -> Result<(), E>,
     progress: &mut dyn FnMut(&R, u64),
 ) -> Result<Report, E> {
-    let mut lines = TextReader::new(input).starting_at(start.line, start.byte_offset);
+    let mut lines = TextReader::new(EndSeen::new(input)).starting_at(start.line, start.byte_offset);
     let mut state = Reading::new(options);
     while state.next(&mut lines) {
-        progress(lines.get_ref(), state.report.seen);
+        progress(lines.get_ref().input, state.report.seen);
         if state.batch.is_full() {
             sink(std::mem::take(&mut state.batch))?;
         }
     }
     state.report.lines += lines.blank_lines();
+    state.report.rest = lines.position().map(|position| state.rest(start, position));
     let rest = state.take_rows();
     if !rest.is_empty() {
         sink(rest)?;
@@ -158,6 +173,28 @@ struct Reading<'a> {
     told: ToldFailures,
     waiting: WaitingCalls,
     batch: Batch,
+    /// The first text that was left out because the input ended, with the lines counted and left out before it.
+    cut: Option<Rest>,
+}
+
+/// Knows whether its reader came to the end.
+struct EndSeen<'a, R> {
+    input: &'a mut R,
+    ended: bool,
+}
+
+impl<'a, R> EndSeen<'a, R> {
+    const fn new(input: &'a mut R) -> Self {
+        Self { input, ended: false }
+    }
+}
+
+impl<R: Read> Read for EndSeen<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.input.read(buffer)?;
+        self.ended |= length == 0 && !buffer.is_empty();
+        Ok(length)
+    }
 }
 
 impl<'a> Reading<'a> {
@@ -169,6 +206,7 @@ impl<'a> Reading<'a> {
             told: ToldFailures::default(),
             waiting: WaitingCalls::default(),
             batch: Batch::default(),
+            cut: None,
         }
     }
 
@@ -180,11 +218,12 @@ impl<'a> Reading<'a> {
     }
 
     /// Takes the next text; false at the end.
-    fn next<R: Read>(&mut self, lines: &mut TextReader<R>) -> bool {
+    fn next<R: Read>(&mut self, lines: &mut TextReader<EndSeen<'_, R>>) -> bool {
         let error = match lines.next() {
             None => return false,
             Some(Framed::TooLong { number, byte_offset, raw_prefix }) => {
                 let limit = frame::MAX_LINE_BYTES.to_string();
+                self.note_cut(lines.get_ref().ended, number, byte_offset, lines.blank_lines());
                 self.report.lines += 1;
                 self.report.lines_skipped += 1;
                 self.issue(IssueCode::LineTooLong, number, byte_offset, limit, &raw_prefix);
@@ -207,12 +246,37 @@ impl<'a> Reading<'a> {
         };
         // The value may go on over the following lines: a pretty-printed document.
         let extended = if error.incomplete { lines.extend().map(|line| self.text(&line)) } else { None };
-        match extended {
-            Some(Ok(())) => {}
-            Some(Err(error)) => self.skip(error, &lines.current()),
-            None => self.skip(error, &lines.current()),
-        }
+        let error = match extended {
+            Some(Ok(())) => return true,
+            Some(Err(error)) => error,
+            None => error,
+        };
+        let line = lines.current();
+        // What more bytes cannot mend was cut by no end: a line that is whole, or a document that breaks off before it.
+        let may_go_on = !line.complete || error.incomplete;
+        self.note_cut(lines.get_ref().ended && may_go_on, line.number, line.byte_offset, lines.blank_lines());
+        self.skip(error, &line);
         true
+    }
+
+    /// Remembers the first text that is left out because the input ended. To be called before it is counted.
+    fn note_cut(&mut self, cut: bool, line: u64, byte_offset: u64, blank_lines: u64) {
+        if cut && self.cut.is_none() {
+            let start = Start { line, byte_offset };
+            let lines = self.report.lines + blank_lines;
+            self.cut = Some(Rest { start, lines, lines_skipped: self.report.lines_skipped });
+        }
+    }
+
+    /// Where to go on, once all lines are counted.
+    fn rest(&self, begun: Start, (line, byte_offset): (u64, u64)) -> Rest {
+        let Report { lines, lines_skipped, .. } = self.report;
+        if let Some(cut) = self.cut {
+            return Rest { lines: lines - cut.lines, lines_skipped: lines_skipped - cut.lines_skipped, ..cut };
+        }
+        // The line number moves on with each newline only.
+        let unended = (begun.line + lines).saturating_sub(line);
+        Rest { start: Start { line, byte_offset }, lines: unended, lines_skipped: 0 }
     }
 
     /// Parses one text, or says why it is none; nothing of it is taken then.

@@ -3,7 +3,9 @@
 //! Owns the list of inputs ([`expand`]) and the stream of uncompressed bytes of one input ([`open`]).
 //! It does not cut lines (see `frame`) and does not know what a trace is.
 
+mod hash;
 mod input;
+mod probe;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +15,9 @@ use std::path::{Component, Path, PathBuf};
 use globset::GlobBuilder;
 use walkdir::WalkDir;
 
-pub use input::{Compression, Input, content_hash, open};
+pub use hash::HashMark;
+pub use input::{Compression, Input, open};
+pub use probe::{Fingerprint, GoOn, PRINT_BYTES, Probe, print_of};
 
 /// How the names of trace files end, compressed or not. `.binpb` and `.pb` are what protobuf gives its binary files.
 const TRACE_ENDINGS: [&str; 6] = [".json", ".jsonl", ".ndjson", ".pb", ".binpb", ".otlp"];

@@ -16,6 +16,7 @@ pub mod store;
 pub mod summary;
 pub mod terminal;
 pub mod tree;
+pub mod watch;
 mod words;
 
 use minijinja::syntax::SyntaxConfig;
@@ -40,6 +41,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("skipped_lines.j2", include_str!("templates/ko/skipped_lines.j2")),
     ("store_words.j2", include_str!("templates/ko/store_words.j2")),
     ("summary.j2", include_str!("templates/ko/summary.j2")),
+    ("watch.j2", include_str!("templates/ko/watch.j2")),
 ];
 
 /// Longest name or value that a sentence shows, in characters.

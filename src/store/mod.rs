@@ -9,8 +9,10 @@ mod batch;
 pub mod care;
 mod mask;
 mod migrate;
+mod positions;
 mod read;
 mod tools;
+mod touched;
 mod views;
 
 use std::path::{Path, PathBuf};
@@ -20,7 +22,9 @@ use duckdb::{Config, Connection};
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
 pub use mask::MaskKey;
+pub use positions::{KnownPosition, SourcePosition};
 pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, ToolSetRow, UnjudgedRow};
+pub use touched::BatchTotals;
 pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
 
 /// Why a store could not be used. `Display` is for logs; people read a template of `render`.

@@ -3,13 +3,14 @@
 //! Compression is recognised by magic bytes only, never by a file's name.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
+use std::path::PathBuf;
 
 use flate2::{Decompress, FlushDecompress, Status};
-use twox_hash::XxHash3_128 as Hasher;
 use zstd::stream::raw::{InBuffer, Operation, OutBuffer};
 
+use super::hash::{ContentHasher, HashMark};
+use super::probe::GoOn;
 use super::{STDIN_NAME, Source, SourceError, is_absent};
 
 /// How many bytes one read asks the system for.
@@ -63,7 +64,7 @@ impl Compression {
 struct Counted {
     reader: Box<dyn Read + Send>,
     bytes: u64,
-    hasher: Hasher,
+    hasher: ContentHasher,
 }
 
 impl Read for Counted {
@@ -135,24 +136,13 @@ pub fn open(source: &Source) -> Result<Input, SourceError> {
     }
 }
 
-/// xxh3 (128 bits, hex) of a file as it is stored, as [`Input::content_hash`] gives it after reading.
-///
-/// # Errors
-/// When the file cannot be opened or read.
-pub fn content_hash(path: &Path) -> io::Result<String> {
-    let mut counted = Counted { reader: Box::new(File::open(path)?), bytes: 0, hasher: Hasher::new() };
-    let mut block = vec![0; BLOCK_BYTES];
-    while counted.read(&mut block)? > 0 {}
-    Ok(format!("{:032x}", counted.hasher.finish_128()))
-}
-
 impl Input {
     /// Reads from anything; `size` is the number of stored bytes, when it is known.
     ///
     /// # Errors
     /// When the first bytes cannot be read.
     pub fn new(reader: Box<dyn Read + Send>, size: Option<u64>) -> io::Result<Self> {
-        let mut counted = Counted { reader, bytes: 0, hasher: Hasher::new() };
+        let mut counted = Counted { reader, bytes: 0, hasher: ContentHasher::new() };
         let mut head = Vec::with_capacity(MAGIC_BYTES);
         // `read_to_end` of a `take` goes on after the short reads that pipes give.
         counted.by_ref().take(MAGIC_BYTES as u64).read_to_end(&mut head)?;
@@ -182,6 +172,32 @@ impl Input {
         Ok(input)
     }
 
+    /// Goes on in the middle of an uncompressed file that ends, or is taken to end, at `size`.
+    ///
+    /// # Errors
+    /// When it cannot be read up to there.
+    pub(super) fn going_on(mut file: File, size: u64, go_on: GoOn) -> io::Result<Self> {
+        let GoOn { offset, mark } = go_on;
+        let from = offset.min(mark.bytes);
+        file.seek(SeekFrom::Start(from))?;
+        let reader = Box::new(file.take(size.saturating_sub(from)));
+        let mut counted = Counted { reader, bytes: from, hasher: ContentHasher::going_on(mark, from) };
+        // What was delivered before belongs to the hash all the same.
+        io::copy(&mut counted.by_ref().take(offset - from), &mut io::sink())?;
+        Ok(Self {
+            stored: BufReader::with_capacity(BLOCK_BYTES, Cursor::new(Vec::new()).chain(counted)),
+            decoder: Decoder::Plain,
+            compression: Compression::None,
+            size: Some(size),
+            bom_bytes: 0,
+            decoded: Vec::new(),
+            taken: 0,
+            filled: 0,
+            failure: None,
+            ended: false,
+        })
+    }
+
     fn remove_bom(&mut self) -> io::Result<()> {
         // The first block holds either the head or, decoded, three bytes unless the whole stream is shorter.
         let readable = self.compression == Compression::None || self.decode_block();
@@ -204,10 +220,17 @@ impl Input {
         self.stored.get_ref().get_ref().1.bytes
     }
 
-    /// xxh3 (128 bits, hex) of the stored bytes read so far: of the whole file once it is read to its end.
+    /// A hash of the stored bytes up to here, in hex (xxh3 of 128 bits in chunks): of the whole file once it is read to
+    /// its end.
     #[must_use]
     pub fn content_hash(&self) -> String {
-        format!("{:032x}", self.stored.get_ref().get_ref().1.hasher.finish_128())
+        self.stored.get_ref().get_ref().1.hasher.finish()
+    }
+
+    /// Where the content hash can go on when the file has grown.
+    #[must_use]
+    pub fn hash_mark(&self) -> HashMark {
+        self.stored.get_ref().get_ref().1.hasher.mark()
     }
 
     /// Size of the file in stored bytes; none for a pipe.

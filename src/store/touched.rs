@@ -1,0 +1,88 @@
+//! What a file that was read changed: the traces it touched, and judging just those.
+
+use duckdb::params;
+
+use super::{SourceTotals, Store, StoreError};
+
+/// What one run of ingest came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BatchTotals {
+    /// Files read.
+    pub files: u64,
+    /// Sums over all readings; there is no content hash.
+    pub totals: SourceTotals,
+    /// Problems that still stand.
+    pub issues: u64,
+}
+
+impl Store {
+    /// The traces that the file committed last touched, sorted. None when this store has committed none since it was
+    /// opened.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn touched_traces(&self) -> Result<Vec<String>, StoreError> {
+        if self.columns("touched").is_err() {
+            return Ok(Vec::new());
+        }
+        self.rows(include_str!("../../sql/queries/touched.sql"), [], |row| row.get(0))
+    }
+
+    /// What a run of ingest came to, as the store has it now.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn batch_totals(&self, batch_id: i64) -> Result<BatchTotals, StoreError> {
+        let dropped = self.rows(include_str!("../../sql/queries/batch_dropped.sql"), params![batch_id], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        let found = self.rows(include_str!("../../sql/queries/batch.sql"), params![batch_id], |row| {
+            Ok(BatchTotals {
+                files: row.get(0)?,
+                totals: SourceTotals {
+                    lines: row.get(1)?,
+                    lines_skipped: row.get(2)?,
+                    spans_seen: row.get(3)?,
+                    spans_kept: row.get(4)?,
+                    spans_merged: row.get(5)?,
+                    spans_redelivered: row.get(6)?,
+                    spans_skipped: row.get(7)?,
+                    traces: row.get(8)?,
+                    ..SourceTotals::default()
+                },
+                issues: row.get(9)?,
+            })
+        })?;
+        let mut found = found.into_iter().next().unwrap_or_default();
+        found.totals.dropped = dropped.into_iter().collect();
+        Ok(found)
+    }
+
+    /// Limits the views to these traces until [`Store::end_judgement`]; else as [`Store::begin_judgement`].
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn begin_judgement_of(&self, trace_ids: &[String]) -> Result<(), StoreError> {
+        self.connection.execute_batch("BEGIN").map_err(StoreError::statement("judge_scope"))?;
+        let begun = self.limit_to(trace_ids);
+        if begun.is_err() {
+            self.connection.execute_batch("ROLLBACK").ok();
+        }
+        begun
+    }
+
+    fn limit_to(&self, trace_ids: &[String]) -> Result<(), StoreError> {
+        let step = || StoreError::statement("judge_scope");
+        self.connection
+            .execute_batch("UPDATE judge_settings SET scoped = TRUE, tool_set_override = NULL")
+            .map_err(step())?;
+        let mut scope = self.connection.appender("judge_scope").map_err(step())?;
+        for trace_id in trace_ids {
+            scope.append_row(params![trace_id]).map_err(step())?;
+        }
+        scope.flush().map_err(step())?;
+        self.connection
+            .execute_batch(include_str!("../../sql/queries/find.sql"))
+            .map_err(StoreError::statement("queries/find.sql"))
+    }
+}
