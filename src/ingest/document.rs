@@ -18,6 +18,7 @@ use self::sink::{Problem, Sink};
 use crate::ingest::args::text::is_deeper_than;
 use crate::ingest::convention::Conventions;
 use crate::ingest::frame::raw_excerpt;
+use crate::ingest::observe::ObservedGroup;
 use crate::ingest::otlp::{ResourceGroup, ResourceList};
 use crate::ingest::span_table::{Columns, RowList};
 use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
@@ -66,6 +67,8 @@ pub struct Parsed {
     pub counts: Counts,
     /// The JSON text of each array `tool_definitions` that stood beside span rows.
     pub tool_definitions: Vec<String>,
+    /// What each entry of `scopeSpans` showed, when the reading is observed.
+    pub(crate) observed: Option<Vec<ObservedGroup>>,
 }
 
 /// Sums over spans: seen = kept + all dropped + skipped.

@@ -6,9 +6,12 @@
 
 pub mod args;
 pub mod convention;
+mod definitions;
 pub mod document;
+pub mod drift;
 pub mod frame;
 mod messages;
+pub mod observe;
 pub mod otlp;
 pub mod source;
 pub mod span_table;
@@ -21,6 +24,7 @@ use std::io::Read;
 use convention::Conventions;
 use document::{Context, Counts, DocumentError, MissingStatus, Parsed};
 use frame::{Framed, Line, LineReader, raw_excerpt};
+use observe::{Observed, Recording};
 
 use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
 
@@ -131,6 +135,21 @@ pub fn read<R: Read, E>(
     sink: &mut dyn FnMut(Batch) -> Result<(), E>,
     progress: &mut dyn FnMut(&R, u64),
 ) -> Result<Report, E> {
+    read_observed(input, start, options, None, sink, progress)
+}
+
+/// [`read`], which also adds to `observed` what the input holds and lacks. Without it nothing is looked at for that.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_observed<R: Read, E>(
+    input: &mut R,
+    start: Start,
+    options: &Options,
+    observed: Option<&mut Observed>,
+    sink: &mut dyn FnMut(Batch) -> Result<(), E>,
+    progress: &mut dyn FnMut(&R, u64),
+) -> Result<Report, E> {
     let mut lines = LineReader::new(input).starting_at(start.line, start.byte_offset);
     let mut state = Reading {
         options,
@@ -139,6 +158,7 @@ pub fn read<R: Read, E>(
         told: ToldFailures::default(),
         waiting: WaitingCalls::default(),
         batch: Batch::default(),
+        observed,
     };
     while state.next(&mut lines) {
         progress(lines.get_ref(), state.report.seen);
@@ -147,7 +167,7 @@ pub fn read<R: Read, E>(
         }
     }
     state.report.lines += lines.blank_lines();
-    state.batch.chat_calls.extend(std::mem::take(&mut state.waiting).rest());
+    state.rest();
     if !state.batch.is_empty() {
         sink(std::mem::take(&mut state.batch))?;
     }
@@ -161,6 +181,7 @@ struct Reading<'a> {
     told: ToldFailures,
     waiting: WaitingCalls,
     batch: Batch,
+    observed: Option<&'a mut Observed>,
 }
 
 impl Reading<'_> {
@@ -215,7 +236,8 @@ impl Reading<'_> {
             line: line.number,
             byte_offset: line.byte_offset,
         };
-        let mut parsed = Parsed::default();
+        let groups = self.observed.is_some().then(Vec::new);
+        let mut parsed = Parsed { observed: groups, ..Parsed::default() };
         document::parse(text, &context, &mut parsed)?;
         self.report.lines += line.lines;
         self.take(parsed);
@@ -228,17 +250,19 @@ impl Reading<'_> {
         self.issue(error.code, line.number, line.byte_offset, error.detail, line.bytes);
     }
 
-    fn take(&mut self, parsed: Parsed) {
-        let Counts { seen, dropped, skipped, scopes, .. } = parsed.counts;
+    fn take(&mut self, mut parsed: Parsed) {
+        let Counts { seen, dropped, skipped, scopes, .. } = std::mem::take(&mut parsed.counts);
         self.report.seen += seen;
         self.report.skipped += skipped;
         add_counts(&mut self.report.dropped, dropped);
         add_counts(&mut self.report.scopes, scopes);
+        self.observe(parsed.observed.take(), &parsed);
         self.report.tool_definitions.extend(parsed.tool_definitions);
         self.batch.links.extend(parsed.links);
         if self.options.chat_calls == ChatCalls::Read {
             for call in parsed.chat_calls {
-                self.batch.chat_calls.extend(self.waiting.put(call));
+                let alone = self.waiting.put(call);
+                self.leave_waiting(alone);
             }
             self.batch.chat_failures.extend(parsed.chat_failures.into_iter().filter(|found| self.told.insert(found)));
         }
@@ -258,6 +282,30 @@ impl Reading<'_> {
         }
         self.batch.issues.extend(parsed.issues);
         self.batch.issues.extend(repeated);
+    }
+
+    fn observe(&mut self, groups: Option<Vec<observe::ObservedGroup>>, parsed: &Parsed) {
+        let (Some(observed), Some(groups)) = (&mut self.observed, groups) else { return };
+        observed.absorb(groups);
+        for text in &parsed.tool_definitions {
+            observed.tools.add(&Recording { text: text.clone(), offered: true, start_ns: 0 });
+        }
+        parsed.spans.iter().filter_map(|span| span.tool_name.as_deref()).for_each(|name| observed.note_call(name));
+    }
+
+    /// Hands on calls that no span with their id followed.
+    fn leave_waiting(&mut self, calls: impl IntoIterator<Item = ChatCall>) {
+        for call in calls {
+            if let Some(observed) = &mut self.observed {
+                observed.note_call(&call.tool_name);
+            }
+            self.batch.chat_calls.push(call);
+        }
+    }
+
+    fn rest(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.leave_waiting(waiting.rest());
     }
 
     fn issue(&mut self, code: IssueCode, line: u64, byte_offset: u64, detail: String, raw: &[u8]) {
