@@ -17,7 +17,7 @@ use duckdb::{Config, Connection};
 
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
-pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, ToolSetRow, UnjudgedRow};
+pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow};
 pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
 
 /// Why a store could not be used. `Display` is for logs; people read a template of `render`.

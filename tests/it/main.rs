@@ -5,6 +5,7 @@
 mod args;
 mod cli;
 mod convention;
+mod doctor;
 mod document;
 mod fixtures;
 mod frame;
@@ -19,5 +20,6 @@ mod support;
 mod support_run;
 mod tidy;
 mod tools;
+mod tools_from_trace;
 mod view_files;
 mod views;
