@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::failure::Failure;
-use super::load::{self, LoadArgs, Loaded};
-use super::terminal::{self, ColorChoice};
 use super::exit;
+use super::failure::Failure;
+use super::load::{self, IssuesArg, LoadArgs, Loaded};
+use super::terminal::{self, ColorChoice};
 use crate::ingest::convention::Conventions;
 use crate::ingest::observe::{ConventionSeen, Observed, ScopeKey, ScopeSeen};
 use crate::model::{IssueCode, Severity};
@@ -55,6 +55,9 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let store = Store::in_memory().map_err(Failure::from)?;
     let mut loaded = Loaded { observed: Some(Observed::default()), ..Loaded::default() };
     load::load_into(texts, &store, &args.paths, &args.load, &mut loaded)?;
+    if args.load.issues == IssuesArg::All {
+        load::tell_issues(texts, &loaded);
+    }
     let conventions = load::read_conventions(&args.load)?;
     let structure = store.structure().map_err(Failure::from)?;
     let without_span = store.coverage().map_err(Failure::from)?.without_span;
@@ -165,7 +168,13 @@ impl Found<'_> {
         add("orphans", Severity::Warning, orphans, "", String::new());
         add("skew", Severity::Warning, early_children, "", earliest_ms.to_string());
         for (name, seen) in self.by_convention() {
-            add("status_never_set", Severity::Info, u64::from(seen.calls > 0 && seen.with_status == 0), name, String::new());
+            add(
+                "status_never_set",
+                Severity::Info,
+                u64::from(seen.calls > 0 && seen.with_status == 0),
+                name,
+                String::new(),
+            );
         }
         add("several_services", Severity::Info, traces_of_several_services, "", services.to_string());
         add("conversation_over_traces", Severity::Info, self.observed.conversations().1, "", String::new());
@@ -215,10 +224,9 @@ impl Found<'_> {
         }
         let mut told = BTreeSet::new();
         for (name, seen) in &seen {
-            let missing = seen.calls - seen.with_arguments;
-            if missing > 0 {
+            if seen.not_recorded > 0 {
                 told.insert(*name);
-                add("capture", missing, name, capture(name), Vec::new());
+                add("capture", seen.not_recorded, name, capture(name), Vec::new());
             }
         }
         for name in self.without_messages() {
@@ -235,9 +243,11 @@ impl Found<'_> {
             let code = if defined > 0 { "tools_from_trace" } else { "tools" };
             add(code, defined, "", None, Vec::new());
         }
-        let lost = self.loaded.issues_by_code.iter().filter(|(code, _)| {
-            code.severity() == Severity::DataLoss && **code != IssueCode::StatusMissing
-        });
+        let lost = self
+            .loaded
+            .issues_by_code
+            .iter()
+            .filter(|(code, _)| code.severity() == Severity::DataLoss && **code != IssueCode::StatusMissing);
         let lost: u64 = lost.map(|(_, count)| count).sum();
         if lost > 0 {
             add("data_loss", lost, "", None, Vec::new());
@@ -279,6 +289,7 @@ fn scope_view(key: &ScopeKey, seen: &ScopeSeen, conventions: &Conventions) -> Sc
         named_runs: seen.named_runs,
         calls: seen.calls,
         with_arguments: seen.with_arguments,
+        not_recorded: seen.not_recorded,
         with_results: seen.with_results,
         with_call_id: seen.with_call_id,
         with_status: seen.with_status,

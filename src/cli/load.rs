@@ -120,6 +120,8 @@ pub(crate) struct Loaded {
     pub(crate) issues: u64,
     /// The same by code.
     pub(crate) issues_by_code: BTreeMap<IssueCode, u64>,
+    /// Whether nothing was recognised, neither now nor in what the store had.
+    pub(crate) is_empty: bool,
     /// Names of the conventions that were asked, in order.
     pub(crate) conventions: Vec<String>,
     /// What the files hold and lack, when that is asked for.
@@ -292,6 +294,10 @@ pub(crate) fn load_into(
         }
         bar.finish_and_clear();
     }
+    let recognised = loaded.totals.spans_kept + loaded.totals.spans_redelivered;
+    // A copy of a file of which nothing was recognised is no success either.
+    loaded.is_empty =
+        recognised == 0 && (loaded.unchanged == 0 || store.structure().map_err(Failure::from)?.traces == 0);
     loaded.seconds = started.elapsed().as_secs_f64();
     Ok(())
 }
@@ -429,8 +435,7 @@ fn progress_bar(sources: &[Source], quiet: bool) -> ProgressBar {
 
 /// An input in which nothing was recognised is an error, never an empty success.
 pub(crate) fn require_recognised(loaded: &Loaded) -> Result<(), Failure> {
-    let recognised = loaded.totals.spans_kept + loaded.totals.spans_redelivered + loaded.unchanged;
-    if loaded.files == 0 || recognised > 0 {
+    if loaded.files == 0 || !loaded.is_empty {
         return Ok(());
     }
     let list = |counts: &BTreeMap<String, u64>| {

@@ -7,10 +7,10 @@ use clap::Subcommand;
 use serde::Serialize;
 
 use super::doctor::Format;
+use super::exit;
 use super::failure::{Failure, tools_failure};
 use super::load;
 use super::terminal::{self, ColorChoice};
-use super::exit;
 use crate::ingest::document::MissingStatus;
 use crate::ingest::drift::{Difference, Drift, drift};
 use crate::ingest::observe::Observed;
@@ -106,9 +106,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             let view = drift_view(&found);
             let text = match format {
                 Format::Json => serde_json::to_string_pretty(&view)? + "\n",
-                Format::Table => {
-                    crate::render::drift::drift(texts, &view, terminal::style(ColorChoice::Never, false))
-                }
+                Format::Table => crate::render::drift::drift(texts, &view, terminal::style(ColorChoice::Never, false)),
             };
             terminal::write_result(&text, None)?;
             Ok(if *fail_on_drift && !found.differences.is_empty() { exit::FOUND } else { exit::OK })

@@ -65,7 +65,8 @@ fn fields(conventions: &Conventions, span: &SpanData, places: [&Vec<Place>; 3]) 
     if conventions.is_no_tool(&name) {
         return None;
     }
-    let first = |places: &[Place]| places.iter().find_map(|place| place.recorded(span)).map(std::borrow::Cow::into_owned);
+    let first =
+        |places: &[Place]| places.iter().find_map(|place| place.recorded(span)).map(std::borrow::Cow::into_owned);
     // Some frameworks write the arguments of the call where others write the schema.
     let schema = first(schema).filter(|text| is_schema_of_object(text));
     composed(name.into_owned(), first(description), schema)

@@ -61,6 +61,8 @@ pub struct ConventionSeen {
     pub calls: u64,
     /// Calls with arguments on their span.
     pub with_arguments: u64,
+    /// Calls whose span says nothing of arguments, not even in a form that cannot be used.
+    pub not_recorded: u64,
     /// Calls with a result.
     pub with_results: u64,
     /// Calls with an id.
@@ -82,6 +84,7 @@ impl ConventionSeen {
         }
         self.calls += 1;
         self.with_arguments += u64::from(row.tool_args.is_some());
+        self.not_recorded += u64::from(row.tool_args.is_none() && row.args_form.is_none());
         self.with_results += u64::from(row.tool_result.is_some());
         self.with_call_id += u64::from(row.call_id.is_some());
         self.with_status += u64::from(has_status);
@@ -97,6 +100,7 @@ impl ConventionSeen {
         self.named_runs += other.named_runs;
         self.calls += other.calls;
         self.with_arguments += other.with_arguments;
+        self.not_recorded += other.not_recorded;
         self.with_results += other.with_results;
         self.with_call_id += other.with_call_id;
         self.with_status += other.with_status;
@@ -279,9 +283,9 @@ impl RecordedTools {
             }
             let versions = tools.into_iter().map(|tool| {
                 let RecordedTool { tool_name, description, json_schema: schema } = tool;
-                let canonical = schema.as_ref().map(|text| {
-                    args::canonical(text).map_or_else(|_| text.clone(), |canonical| canonical.text)
-                });
+                let canonical = schema
+                    .as_ref()
+                    .map(|text| args::canonical(text).map_or_else(|_| text.clone(), |canonical| canonical.text));
                 (tool_name, Version { offered: recording.offered, canonical, description, schema })
             });
             self.parsed.insert(key, versions.collect());
@@ -291,17 +295,13 @@ impl RecordedTools {
         }
     }
 
-    /// Whether nothing was recorded.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.by_name.is_empty()
-    }
-
-    /// Each tool that was defined, in order of name. Of the same recordings comes the same answer, in whatever order
+    /// Each tool that was defined, in order of name; a description on the span of a call alone defines nothing. Of the same recordings comes the same answer, in whatever order
     /// they were met.
     #[must_use]
     pub fn chosen(&self) -> Vec<ChosenTool> {
-        self.by_name.iter().map(|(name, versions)| chosen(name, versions)).collect()
+        let defines = |version: &Version| version.offered || version.schema.is_some();
+        let defined = self.by_name.iter().filter(|(_, versions)| versions.keys().any(defines));
+        defined.map(|(name, versions)| chosen(name, versions)).collect()
     }
 }
 

@@ -93,6 +93,8 @@ pub struct ConventionView {
     pub calls: u64,
     /// Calls with arguments on their span.
     pub with_arguments: u64,
+    /// Calls whose span says nothing of arguments.
+    pub not_recorded: u64,
     /// Calls with a result.
     pub with_results: u64,
     /// Calls with an id.

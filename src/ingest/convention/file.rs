@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::place::{Holder, Place};
 use super::{
-    BareValue, Condition, Convention, DefinitionForm, Failure, Matcher, Members, MessageForm, MessagePlace, MessageRole, Pointer,
-    WantedKeys,
+    BareValue, Condition, Convention, DefinitionForm, Failure, Matcher, Members, MessageForm, MessagePlace,
+    MessageRole, Pointer, WantedKeys,
 };
 use crate::ingest::args::unwrap::Wrapper;
 use crate::model::Operation;
@@ -303,7 +303,10 @@ impl File {
             when: matcher.when.iter().filter_map(|condition| condition.compile(wanted)).collect(),
         });
         let of_role = |role: MessageRole, messages: &[FileMessages]| -> Vec<MessagePlace> {
-            messages.iter().filter_map(|one| Some(MessagePlace { role, in_runs: one.in_runs, form: one.compile(wanted)? })).collect()
+            messages
+                .iter()
+                .filter_map(|one| Some(MessagePlace { role, in_runs: one.in_runs, form: one.compile(wanted)? }))
+                .collect()
         };
         let mut messages = of_role(MessageRole::Calls, &self.calls);
         messages.extend(of_role(MessageRole::Results, &self.results));
@@ -443,7 +446,9 @@ impl FileDefinitions {
             return Err("it must have `list`, `whole` or `name`".to_owned());
         }
         match &self.indexed {
-            Some(pattern) if pattern.matches('*').count() != 1 || pattern.starts_with('*') || !pattern.ends_with('*') => {
+            Some(pattern)
+                if pattern.matches('*').count() != 1 || pattern.starts_with('*') || !pattern.ends_with('*') =>
+            {
                 Err("`indexed` must have one `*`, at its end".to_owned())
             }
             Some(_) if members().any(|end| !matches!(end, FilePlace::Key(_))) => {
