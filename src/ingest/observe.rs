@@ -295,8 +295,8 @@ impl RecordedTools {
         }
     }
 
-    /// Each tool that was defined, in order of name; a description on the span of a call alone defines nothing. Of the same recordings comes the same answer, in whatever order
-    /// they were met.
+    /// Each tool that was defined, in order of name; a description on the span of a call alone defines nothing. Of the
+    /// same recordings comes the same answer, in whatever order they were met.
     #[must_use]
     pub fn chosen(&self) -> Vec<ChosenTool> {
         let defines = |version: &Version| version.offered || version.schema.is_some();
