@@ -23,6 +23,7 @@ use crate::render::drift::{DifferenceView, DriftView, Extracted};
 
 /// `taco-trace tools` 의 인자
 #[derive(Debug, clap::Args)]
+#[command(subcommand_help_heading = "명령", subcommand_value_name = "명령", disable_help_subcommand = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: ToolsCommand,
@@ -31,7 +32,11 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum ToolsCommand {
     /// 트레이스에 기록된 도구 정의로 tools.json 을 만듭니다
-    #[command(after_help = "예: taco-trace tools from-trace traces/ > tools.json")]
+    #[command(
+        help_template = super::HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        after_help = "예: taco-trace tools from-trace traces/ > tools.json"
+    )]
     FromTrace {
         #[command(flatten)]
         input: InputArgs,
@@ -49,7 +54,11 @@ enum ToolsCommand {
         quiet: bool,
     },
     /// tools.json 과 트레이스의 도구 정의가 어긋난 곳을 보여줍니다
-    #[command(after_help = "예: taco-trace tools check traces/ --tools tools.json --fail-on-drift")]
+    #[command(
+        help_template = super::HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        after_help = "예: taco-trace tools check traces/ --tools tools.json --fail-on-drift"
+    )]
     Check {
         #[command(flatten)]
         input: InputArgs,

@@ -331,7 +331,8 @@ impl<'de> Span<'de> {
         sink.attributes = attributes;
     }
 
-    /// Tool calls in the messages of a span: of a run where conventions say so, else of one that is not kept. A span without readable ids or times says nothing that
+    /// Tool calls in the messages of a span: of a run where conventions say so, else of one that is not kept. A span
+    /// without readable ids or times says nothing that
     /// could be placed.
     fn read_messages(&self, sink: &mut Sink<'_, 'de>, data: &SpanData<'_, 'de>, is_run: bool) {
         let conventions = sink.context.conventions;

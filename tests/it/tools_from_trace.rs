@@ -329,6 +329,16 @@ fn each_difference_is_told_with_its_key() {
 }
 
 #[test]
+fn help_is_korean_throughout() {
+    for arguments in [&["tools", "--help"][..], &["tools", "from-trace", "--help"], &["tools", "check", "--help"]] {
+        let text = stdout(&taco_trace(arguments));
+        for english in ["Usage", "Options:", "Commands", "COMMAND", "Arguments"] {
+            assert!(!text.contains(english), "{arguments:?}: {text}");
+        }
+    }
+}
+
+#[test]
 fn no_difference_is_no_failure() {
     let file = File::new(&[&[("gen_ai.tool.definitions", &offered(&json!([definition("t", SCHEMA)])))]]);
     let same = json!([definition("t", SCHEMA)]);
