@@ -147,7 +147,7 @@ fn real_traces_give_the_tools_that_their_makers_had() {
             "--tools",
             &format!("{folder}/tools.json"),
         ]);
-        assert!(same == !stdout(&own).contains("설명이 다릅니다"), "{framework}: {}", stdout(&own));
+        assert_ne!(same, stdout(&own).contains("설명이 다릅니다"), "{framework}: {}", stdout(&own));
     }
 }
 
