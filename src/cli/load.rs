@@ -17,10 +17,11 @@ use super::terminal;
 use crate::ingest::convention::Conventions;
 use crate::ingest::document::MissingStatus;
 use crate::ingest::mask::MaskCounts;
+use crate::ingest::observe::Observed;
 use crate::ingest::source::{self, Input, Source};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
 use crate::ingest::{self, Batch, ChatCalls, Options};
-use crate::model::{Issue, ToolSet};
+use crate::model::{Issue, IssueCode, ToolSet};
 use crate::render::Texts;
 use crate::render::issues::{self, ToldIssue};
 use crate::store::{KnownPosition, Scope, SourceIdentity, SourceTotals, Store, StoreError};
@@ -130,6 +131,14 @@ pub(crate) struct Loaded {
     pub(crate) told: Vec<ToldIssue>,
     /// Number of issues, told or not.
     pub(crate) issues: u64,
+    /// The same by code.
+    pub(crate) issues_by_code: BTreeMap<IssueCode, u64>,
+    /// Whether nothing was recognised, neither now nor in what the store had.
+    pub(crate) is_empty: bool,
+    /// Names of the conventions that were asked, in order.
+    pub(crate) conventions: Vec<String>,
+    /// What the files hold and lack, when that is asked for.
+    pub(crate) observed: Option<Observed>,
     /// Wall time in seconds.
     pub(crate) seconds: f64,
     /// Values masked in the files read now.
@@ -139,6 +148,9 @@ pub(crate) struct Loaded {
 impl Loaded {
     fn note_issues(&mut self, texts: &Texts, source: &str, found: &[Issue], all: bool) {
         self.issues += found.len() as u64;
+        for issue in found {
+            *self.issues_by_code.entry(issue.code).or_default() += 1;
+        }
         for issue in found {
             if !all && self.told.len() >= TOLD_ISSUES {
                 break;
@@ -210,9 +222,14 @@ pub(crate) fn read_options(args: &LoadArgs) -> anyhow::Result<Options> {
 }
 
 /// The conventions shipped, behind the site's own.
-fn read_conventions(args: &LoadArgs) -> anyhow::Result<Conventions> {
+pub(crate) fn read_conventions(args: &LoadArgs) -> anyhow::Result<Conventions> {
+    conventions_with(&args.convention)
+}
+
+/// The conventions shipped, behind those in these files.
+pub(crate) fn conventions_with(files: &[PathBuf]) -> anyhow::Result<Conventions> {
     let mut own = Vec::new();
-    for path in &args.convention {
+    for path in files {
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
         own.push((path.display().to_string(), text));
     }
@@ -233,7 +250,7 @@ fn defaults(args: &LoadArgs) -> ToolDefaults {
     ToolDefaults { timeout_ms: args.default_timeout_ms, max_retries: args.default_max_retries }
 }
 
-pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     if error.kind() == std::io::ErrorKind::NotFound {
         Failure::unreadable("file_not_found").with("path", path.display())
     } else {
@@ -268,23 +285,40 @@ pub(crate) fn open_store(
 
 /// Loads tools and files into the store, file by file, and tells what was left out.
 pub(crate) fn load(texts: &Texts, store: &Store, paths: &[PathBuf], args: &LoadArgs) -> anyhow::Result<Loaded> {
-    let started = std::time::Instant::now();
     let mut loaded = Loaded::default();
-    if let Some(set) = read_tools(texts, args, &mut loaded)? {
+    load_into(texts, store, paths, args, &mut loaded)?;
+    tell_issues(texts, &loaded);
+    Ok(loaded)
+}
+
+/// [`load`] without telling: what was left out is in `loaded`.
+pub(crate) fn load_into(
+    texts: &Texts,
+    store: &Store,
+    paths: &[PathBuf],
+    args: &LoadArgs,
+    loaded: &mut Loaded,
+) -> anyhow::Result<()> {
+    let started = std::time::Instant::now();
+    if let Some(set) = read_tools(texts, args, loaded)? {
         store.load_tools(&set, &now()).map_err(Failure::from)?;
     }
     let sources = source::expand(paths).map_err(Failure::from)?;
     if !sources.is_empty() {
         let bar = progress_bar(&sources, args.quiet);
         let mut run = Run::begin(store, args, bar.clone())?;
+        loaded.conventions = run.options.conventions.names().map(str::to_owned).collect();
         for source in &sources {
-            load_source(texts, store, &mut run, source, args, &mut loaded)?;
+            load_source(texts, store, &mut run, source, args, loaded)?;
         }
         bar.finish_and_clear();
     }
+    let recognised = loaded.totals.spans_kept + loaded.totals.spans_redelivered;
+    // A copy of a file of which nothing was recognised is no success either.
+    loaded.is_empty =
+        recognised == 0 && (loaded.unchanged == 0 || store.structure().map_err(Failure::from)?.traces == 0);
     loaded.seconds = started.elapsed().as_secs_f64();
-    tell_issues(texts, &loaded);
-    Ok(loaded)
+    Ok(())
 }
 
 /// Tells on standard error what was left out or looks wrong.
@@ -414,7 +448,9 @@ pub(crate) fn load_source(
         bar.set_position(begun + input.bytes_read().saturating_sub(offset));
         bar.set_message(spans.to_string());
     };
-    let report = match ingest::read(&mut reading.input, start, &run.options, &mut sink, &mut progress) {
+    let observed = loaded.observed.as_mut();
+    let read = ingest::read_observed(&mut reading.input, start, &run.options, observed, &mut sink, &mut progress);
+    let report = match read {
         Ok(report) => report,
         Err(Halt::Stopped) => return Ok(Fate::Stopped),
         Err(Halt::Store(error)) => return Err(Failure::from(error).into()),
@@ -460,6 +496,9 @@ pub(crate) fn load_source(
         *loaded.scopes.entry(scope).or_default() += spans;
     }
     loaded.issues += noted.issues;
+    for (code, issues) in noted.issues_by_code {
+        *loaded.issues_by_code.entry(code).or_default() += issues;
+    }
     let room = if all { usize::MAX } else { TOLD_ISSUES.saturating_sub(loaded.told.len()) };
     loaded.told.extend(noted.told.into_iter().take(room));
     loaded.add(&totals);
@@ -511,8 +550,7 @@ fn progress_bar(sources: &[Source], quiet: bool) -> ProgressBar {
 
 /// An input in which nothing was recognised is an error, never an empty success.
 pub(crate) fn require_recognised(loaded: &Loaded) -> Result<(), Failure> {
-    let recognised = loaded.totals.spans_kept + loaded.totals.spans_redelivered + loaded.unchanged + loaded.grown;
-    if loaded.files == 0 || recognised > 0 {
+    if loaded.files == 0 || !loaded.is_empty {
         return Ok(());
     }
     let list = |counts: &BTreeMap<String, u64>| {
@@ -523,6 +561,7 @@ pub(crate) fn require_recognised(loaded: &Loaded) -> Result<(), Failure> {
         named.collect::<Vec<_>>().join(", ")
     };
     Err(Failure::unreadable("nothing_recognised")
+        .with("known", loaded.conventions.join(", "))
         .with("lines", loaded.totals.lines)
         .with("spans", loaded.totals.spans_seen)
         .with("skipped", loaded.totals.spans_skipped)

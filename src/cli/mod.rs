@@ -4,6 +4,7 @@
 //! One command, one file: its `Args` (whose comments are the Korean help) and one function.
 
 mod diagnose;
+mod doctor;
 mod exit;
 mod explain;
 mod failure;
@@ -15,6 +16,7 @@ mod report;
 mod rules;
 mod store;
 mod terminal;
+mod tools;
 mod usage;
 mod watch;
 
@@ -83,6 +85,12 @@ enum Command {
         subcommand_value_name = "명령"
     )]
     Store(store::Args),
+    /// 트레이스에 무엇이 있고 무엇이 빠졌는지, 무엇을 켜면 좋을지 알려줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Doctor(doctor::Args),
+    /// 트레이스의 도구 정의로 tools.json 을 만들거나, tools.json 과 견줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Tools(tools::Args),
     /// 셸 자동 완성 스크립트를 냅니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Completions {
@@ -128,6 +136,8 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Explain(args) => explain::run(texts, &args),
         Command::Rules(args) => rules::run(texts, &args),
         Command::Store(args) => store::run(texts, &args),
+        Command::Doctor(args) => doctor::run(texts, &args),
+        Command::Tools(args) => tools::run(texts, &args),
         Command::Completions { shell } => completions(&shell),
         Command::Man => man(),
     }

@@ -20,6 +20,7 @@ use crate::ingest::args::text::is_deeper_than;
 use crate::ingest::convention::Conventions;
 use crate::ingest::frame::raw_excerpt;
 use crate::ingest::jaeger;
+use crate::ingest::observe::ObservedGroup;
 use crate::ingest::otlp::{ResourceGroup, ResourceList};
 use crate::ingest::span_table::{Columns, RowList};
 use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
@@ -68,6 +69,8 @@ pub struct Parsed {
     pub counts: Counts,
     /// The JSON text of each array `tool_definitions` that stood beside span rows.
     pub tool_definitions: Vec<String>,
+    /// What each entry of `scopeSpans` showed, when the reading is observed.
+    pub(crate) observed: Option<Vec<ObservedGroup>>,
 }
 
 /// Sums over spans: seen = kept + all dropped + skipped.

@@ -67,6 +67,16 @@ fn calls_in(form: &MessageForm, span: &SpanData) -> Vec<AskedCall> {
     }
 }
 
+/// Whether the span has messages that could hold calls, whether they do or not.
+pub(crate) fn are_recorded(conventions: &Conventions, span: &SpanData, is_run: bool) -> bool {
+    conventions.messages(MessageRole::Calls, is_run).any(|(convention, place)| match &place.form {
+        MessageForm::Parts(place) | MessageForm::List { place, .. } => {
+            place.recorded(span).is_some_and(|text| !convention.is_not_recorded(&text))
+        }
+        MessageForm::Indexed { prefix, .. } => span.attributes.indexed().any(|(key, _)| key.starts_with(&**prefix)),
+    })
+}
+
 /// The results in the messages of a span that say that their calls failed.
 pub(crate) fn failures_of(conventions: &Conventions, span: &SpanData, is_run: bool) -> Vec<FailedCall> {
     let places = conventions.messages(MessageRole::Results, is_run);

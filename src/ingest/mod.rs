@@ -7,11 +7,14 @@
 pub mod args;
 pub mod body;
 pub mod convention;
+mod definitions;
 pub mod document;
+pub mod drift;
 pub mod frame;
 mod jaeger;
 pub mod mask;
 mod messages;
+pub mod observe;
 pub mod otlp;
 pub mod protobuf;
 pub mod source;
@@ -25,6 +28,7 @@ use std::io::Read;
 use convention::Conventions;
 use document::{Context, Counts, DocumentError, MissingStatus, Parsed};
 use frame::{Framed, Line, TextReader, raw_excerpt};
+use observe::{Observed, Recording};
 
 use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
 
@@ -149,8 +153,23 @@ pub fn read<R: Read, E>(
     sink: &mut dyn FnMut(Batch) -> Result<(), E>,
     progress: &mut dyn FnMut(&R, u64),
 ) -> Result<Report, E> {
+    read_observed(input, start, options, None, sink, progress)
+}
+
+/// [`read`], which also adds to `observed` what the input holds and lacks. Without it nothing is looked at for that.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_observed<R: Read, E>(
+    input: &mut R,
+    start: Start,
+    options: &Options,
+    observed: Option<&mut Observed>,
+    sink: &mut dyn FnMut(Batch) -> Result<(), E>,
+    progress: &mut dyn FnMut(&R, u64),
+) -> Result<Report, E> {
     let mut lines = TextReader::new(EndSeen::new(input)).starting_at(start.line, start.byte_offset);
-    let mut state = Reading::new(options);
+    let mut state = Reading { observed, ..Reading::new(options) };
     while state.next(&mut lines) {
         progress(lines.get_ref().input, state.report.seen);
         if state.batch.is_full() {
@@ -175,6 +194,7 @@ struct Reading<'a> {
     batch: Batch,
     /// The first text that was left out because the input ended, with the lines counted and left out before it.
     cut: Option<Rest>,
+    observed: Option<&'a mut Observed>,
 }
 
 /// Knows whether its reader came to the end.
@@ -207,14 +227,15 @@ impl<'a> Reading<'a> {
             waiting: WaitingCalls::default(),
             batch: Batch::default(),
             cut: None,
+            observed: None,
         }
     }
 
     /// All rows that are there, calls that wait for their spans included.
     fn take_rows(&mut self) -> Batch {
-        let mut rows = std::mem::take(&mut self.batch);
-        rows.chat_calls.extend(std::mem::take(&mut self.waiting).rest());
-        rows
+        let waiting = std::mem::take(&mut self.waiting);
+        self.leave_waiting(waiting.rest());
+        std::mem::take(&mut self.batch)
     }
 
     /// Takes the next text; false at the end.
@@ -300,7 +321,8 @@ impl<'a> Reading<'a> {
             line: line.number,
             byte_offset: line.byte_offset,
         };
-        let mut parsed = Parsed::default();
+        let groups = self.observed.is_some().then(Vec::new);
+        let mut parsed = Parsed { observed: groups, ..Parsed::default() };
         document::parse(text, &context, &mut parsed)?;
         self.report.lines += line.lines;
         self.take(parsed);
@@ -313,17 +335,19 @@ impl<'a> Reading<'a> {
         self.issue(error.code, line.number, line.byte_offset, error.detail, line.bytes);
     }
 
-    fn take(&mut self, parsed: Parsed) {
-        let Counts { seen, dropped, skipped, scopes, .. } = parsed.counts;
+    fn take(&mut self, mut parsed: Parsed) {
+        let Counts { seen, dropped, skipped, scopes, .. } = std::mem::take(&mut parsed.counts);
         self.report.seen += seen;
         self.report.skipped += skipped;
         add_counts(&mut self.report.dropped, dropped);
         add_counts(&mut self.report.scopes, scopes);
+        self.observe(parsed.observed.take(), &parsed);
         self.report.tool_definitions.extend(parsed.tool_definitions);
         self.batch.links.extend(parsed.links);
         if self.options.chat_calls == ChatCalls::Read {
             for call in parsed.chat_calls {
-                self.batch.chat_calls.extend(self.waiting.put(call));
+                let alone = self.waiting.put(call);
+                self.leave_waiting(alone);
             }
             self.batch.chat_failures.extend(parsed.chat_failures.into_iter().filter(|found| self.told.insert(found)));
         }
@@ -343,6 +367,25 @@ impl<'a> Reading<'a> {
         }
         self.batch.issues.extend(parsed.issues);
         self.batch.issues.extend(repeated);
+    }
+
+    fn observe(&mut self, groups: Option<Vec<observe::ObservedGroup>>, parsed: &Parsed) {
+        let (Some(observed), Some(groups)) = (&mut self.observed, groups) else { return };
+        observed.absorb(groups);
+        for text in &parsed.tool_definitions {
+            observed.tools.add(&Recording { text: text.clone(), offered: true, start_ns: 0 });
+        }
+        parsed.spans.iter().filter_map(|span| span.tool_name.as_deref()).for_each(|name| observed.note_call(name));
+    }
+
+    /// Hands on calls that no span with their id followed.
+    fn leave_waiting(&mut self, calls: impl IntoIterator<Item = ChatCall>) {
+        for call in calls {
+            if let Some(observed) = &mut self.observed {
+                observed.note_call(&call.tool_name);
+            }
+            self.batch.chat_calls.push(call);
+        }
     }
 
     fn issue(&mut self, code: IssueCode, line: u64, byte_offset: u64, detail: String, raw: &[u8]) {

@@ -23,7 +23,7 @@ pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
 pub use mask::MaskKey;
 pub use positions::{KnownPosition, SourcePosition};
-pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, ToolSetRow, UnjudgedRow};
+pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow};
 pub use touched::BatchTotals;
 pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
 

@@ -5,6 +5,7 @@
 mod args;
 mod cli;
 mod convention;
+mod doctor;
 mod document;
 mod field_reports;
 mod fixtures;
@@ -27,5 +28,6 @@ mod support_read;
 mod support_run;
 mod tidy;
 mod tools;
+mod tools_from_trace;
 mod view_files;
 mod views;

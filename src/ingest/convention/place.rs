@@ -10,6 +10,7 @@ use crate::ingest::otlp::any_value::{AnyValue, Attributes};
 use crate::ingest::otlp::ids::{Id, SPAN_ID_BYTES};
 
 /// What a convention looks at.
+#[derive(Clone, Copy)]
 pub(crate) struct SpanData<'s, 'de> {
     /// The wanted attributes.
     pub(crate) attributes: &'s Attributes<'de>,
