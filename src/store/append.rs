@@ -209,6 +209,10 @@ impl SourceWriter<'_> {
         mut totals: SourceTotals,
         reason: Reason<'_>,
     ) -> Result<(SourceTotals, Vec<Issue>), StoreError> {
+        self.run("settle/touched.sql", include_str!("../../sql/settle/touched.sql"))?;
+        if self.store.has_rows("chat_calls")? {
+            self.run("settle/take_back.sql", include_str!("../../sql/settle/take_back.sql"))?;
+        }
         if self.store.has_rows("merged_spans")? {
             self.run("settle/restore.sql", include_str!("../../sql/settle/restore.sql"))?;
         }

@@ -3,21 +3,28 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod args;
+mod chat;
 mod cli;
 mod convention;
+mod conventions_shipped;
 mod document;
+mod field_reports_meaning;
 mod fixtures;
 mod frame;
+mod merge;
 mod migrations;
 mod oracle;
 mod portable;
+mod reconcile;
 mod render;
 mod report;
 mod source;
 mod stock_duckdb;
 mod support;
+mod support_otlp;
 mod support_run;
 mod tidy;
 mod tools;
+mod unwrap;
 mod view_files;
 mod views;
