@@ -154,8 +154,7 @@ impl Conventions {
     /// The first convention that recognises the span, and as what.
     pub(crate) fn recognise(&self, span: &SpanData) -> Recognised<'_> {
         for convention in &self.list {
-            let matcher =
-                convention.matchers.iter().find(|matcher| matcher.when.iter().all(|when| when.holds(span)));
+            let matcher = convention.matchers.iter().find(|matcher| matcher.when.iter().all(|when| when.holds(span)));
             match matcher.map(|matcher| matcher.operation) {
                 Some(Some(Operation::ExecuteTool)) if convention.calls_no_tool(span) => return Recognised::Neither,
                 Some(Some(operation)) => return Recognised::Kept(convention, operation),

@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::args::{python, text};
-use super::convention::{Conventions, Convention, Members, MessageForm, MessageRole, Place, SpanData};
+use super::convention::{Convention, Conventions, Members, MessageForm, MessageRole, Place, SpanData};
 
 /// A call as the model asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]

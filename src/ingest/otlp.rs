@@ -356,13 +356,7 @@ impl<'de> Span<'de> {
         }
     }
 
-    fn keep(
-        &self,
-        sink: &mut Sink<'_, 'de>,
-        convention: &Convention,
-        operation: Operation,
-        data: &SpanData<'_, 'de>,
-    ) {
+    fn keep(&self, sink: &mut Sink<'_, 'de>, convention: &Convention, operation: Operation, data: &SpanData<'_, 'de>) {
         let attributes = data.attributes;
         let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES);
         let span_id = Id::read(self.span_id, SPAN_ID_BYTES);

@@ -120,7 +120,15 @@ impl Store {
             .query_row("SELECT COALESCE(MAX(source_id), 0) + 1 FROM sources", [], |row| row.get(0))
             .map_err(StoreError::statement("sources"))?;
         self.connection.execute_batch("BEGIN").map_err(StoreError::statement("beginning a file"))?;
-        Ok(SourceWriter { store: self, identity, source_id, batch_id, shapes: BTreeSet::new(), has_chat_calls: false, finished: false })
+        Ok(SourceWriter {
+            store: self,
+            identity,
+            source_id,
+            batch_id,
+            shapes: BTreeSet::new(),
+            has_chat_calls: false,
+            finished: false,
+        })
     }
 }
 

@@ -131,9 +131,10 @@ fn only_a_recorded_failure_makes_a_call_in_messages_an_error() {
     let response = |result: Value| json!({ "type": "tool_call_response", "id": "c1", "result": result });
     assert_eq!(hidden(response(json!("Error: no such room"))), ["error-hidden"]);
     assert_eq!(hidden(response(json!({ "isError": true, "content": [] }))), ["error-hidden"]);
-    assert_eq!(hidden(json!({ "type": "tool_call_response", "id": "c1", "is_error": true, "result": "x" })), [
-        "error-hidden"
-    ]);
+    assert_eq!(
+        hidden(json!({ "type": "tool_call_response", "id": "c1", "is_error": true, "result": "x" })),
+        ["error-hidden"]
+    );
     assert_eq!(hidden(json!({ "type": "tool_call_response", "id": "c1", "response": "Error: x" })), ["error-hidden"]);
     assert_eq!(hidden(response(json!("Errors were none"))), ["normal"]);
     assert_eq!(hidden(response(json!({ "isError": false }))), ["normal"]);
@@ -201,8 +202,7 @@ fn call_repeated_by_several_chat_spans_counts_once_and_the_first_tells() {
 
 #[test]
 fn span_without_arguments_has_those_of_its_message() {
-    let spans =
-        [agent(1), chat(2).says(&[asks(Some("c1"), "find", &json!({}))]), tool(4, "find").call_id("c1")];
+    let spans = [agent(1), chat(2).says(&[asks(Some("c1"), "find", &json!({}))]), tool(4, "find").call_id("c1")];
     for files in [vec![&spans[..]], vec![&spans[..2], &spans[2..]], vec![&spans[2..], &spans[..2]]] {
         let outcome = judge(&files);
         assert_eq!(args_of_spans(&outcome), [format!("{}|{{}}|true|-", id(4))], "{} files", files.len());
@@ -243,8 +243,7 @@ fn tenth_call_of_a_message_comes_after_the_second() {
     let parts: Vec<Value> = (1..=12).map(|n| asks(None, "find", &json!({ "q": n.to_string() }))).collect();
     let mut spans = vec![agent(1), chat(2).says(&parts)];
     spans.extend((1..=12).map(|n| tool(10 + n, "find")));
-    let expected: Vec<String> =
-        (1..=12).map(|n| format!(r#"{}|{{"q":"{n}"}}|true|-"#, id(10 + n))).collect();
+    let expected: Vec<String> = (1..=12).map(|n| format!(r#"{}|{{"q":"{n}"}}|true|-"#, id(10 + n))).collect();
     assert_eq!(args_of_spans(&judge_one(&spans)), expected);
 }
 
@@ -372,9 +371,8 @@ impl Drawn {
                 self.ran.iter().filter(|(id, ..)| !with_ids || id.is_none()).collect();
             for exact in [true, false] {
                 calls.retain(|(_, id, tool, args)| {
-                    let fits = |span: &&(Option<u8>, u8, Option<u8>)| {
-                        span.1 == *tool && (!exact || span.2 == Some(*args))
-                    };
+                    let fits =
+                        |span: &&(Option<u8>, u8, Option<u8>)| span.1 == *tool && (!exact || span.2 == Some(*args));
                     let found = if id.is_some() == with_ids { free.iter().position(fits) } else { None };
                     found.is_none_or(|place| {
                         free.remove(place);

@@ -119,7 +119,10 @@ fn pydantic_ai_of_all_formats() {
     // 2.x writes the operation, in format 2 with the old names.
     let v2 = genai_call().named("running tool").scope("pydantic-ai").text("tool_arguments", ARGS);
     assert_eq!(call(&v2), ["otel-genai", "find", ARGS, "c1"]);
-    assert_eq!(failure(&v2.text("pydantic_ai.tool.failure_stage", "validation")), "pydantic_ai.tool.failure_stage=validation");
+    assert_eq!(
+        failure(&v2.text("pydantic_ai.tool.failure_stage", "validation")),
+        "pydantic_ai.tool.failure_stage=validation"
+    );
     let last = other(2, "running tool").scope("pydantic-ai").text("gen_ai.tool.name", "final_result");
     dropped(&last, "");
 }

@@ -80,7 +80,8 @@ fn three_levels_are_one_call_of_the_outermost() {
 
 #[test]
 fn merges_are_the_same_whichever_file_comes_first() {
-    let spans = [agent(1), tool(2, "find"), other(3, "POST").below(2), tool(4, "find").below(3), tool(5, "send").below(4)];
+    let spans =
+        [agent(1), tool(2, "find"), other(3, "POST").below(2), tool(4, "find").below(3), tool(5, "send").below(4)];
     let whole = judge(&[&spans]);
     assert_eq!(merged(&whole), [pair(4, 2)]);
     for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [3, 1, 0, 2, 4], [1, 3, 2, 4, 0]] {
@@ -136,7 +137,8 @@ fn agent_that_comes_between_later_undoes_the_merge_and_what_was_taken() {
 fn what_the_outer_recorded_in_another_form_survives_a_merge_that_is_undone() {
     // A bare value has lost its name: no arguments, and yet something was recorded.
     let scope = "openinference.instrumentation.langchain";
-    let outer = other(2, "find").below(1).scope(scope).text("openinference.span.kind", "TOOL").text("tool.name", "find");
+    let outer =
+        other(2, "find").below(1).scope(scope).text("openinference.span.kind", "TOOL").text("tool.name", "find");
     let spans = [agent(1), outer.text("input.value", "a"), tool(4, "find").below(3).args(r#"{"q":"a"}"#)];
     let between = [other(3, "POST").below(2)];
     let taken = format!("SELECT tool_args, tool_args_raw, args_form FROM spans WHERE span_id = '{}'", id(2));

@@ -273,7 +273,10 @@ impl File {
             when: matcher.when.iter().filter_map(|condition| condition.compile(wanted)).collect(),
         });
         let of_role = |role: MessageRole, messages: &[FileMessages]| -> Vec<MessagePlace> {
-            messages.iter().filter_map(|one| Some(MessagePlace { role, in_runs: one.in_runs, form: one.compile(wanted)? })).collect()
+            messages
+                .iter()
+                .filter_map(|one| Some(MessagePlace { role, in_runs: one.in_runs, form: one.compile(wanted)? }))
+                .collect()
         };
         let mut messages = of_role(MessageRole::Calls, &self.calls);
         messages.extend(of_role(MessageRole::Results, &self.results));
