@@ -13,5 +13,6 @@ WHERE f.source_id = $source_id AND EXISTS (
     SELECT 1 FROM chat_failures o
     WHERE o.trace_id = f.trace_id
         AND o.call_id = f.call_id
+        AND o.failure = f.failure
         AND o.source_id < f.source_id
 );

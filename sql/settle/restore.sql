@@ -1,14 +1,16 @@
--- Puts the spans of touched traces that were merged back as they were: what is
--- merged is worked out anew, so the order of files does not matter.
+-- Spans of touched traces that were merged, put back as they were before: what
+-- is merged is worked out anew below.
 CREATE OR REPLACE TEMP TABLE restored AS
 SELECT m.*
 FROM merged_spans m
-JOIN touched t ON t.trace_id = m.trace_id;
+WHERE m.trace_id IN (SELECT t.trace_id FROM touched t);
 CREATE OR REPLACE TEMP TABLE taken_back AS
 SELECT
     r.trace_id AS trace_id,
     r.outer_span_id AS span_id,
     BOOL_OR(r.gave_args) AS args,
+    MAX(CASE WHEN r.gave_args THEN r.tool_args_raw END) AS raw,
+    MAX(CASE WHEN r.gave_args THEN r.args_form END) AS form,
     BOOL_OR(r.gave_result) AS result,
     BOOL_OR(r.gave_error_type) AS error_type,
     BOOL_OR(r.gave_failure) AS failure
@@ -16,8 +18,10 @@ FROM restored r
 GROUP BY r.trace_id, r.outer_span_id;
 UPDATE spans
 SET tool_args = CASE WHEN t.args THEN NULL ELSE spans.tool_args END,
-    tool_args_raw = CASE WHEN t.args THEN NULL ELSE spans.tool_args_raw END,
-    args_form = CASE WHEN t.args THEN NULL ELSE spans.args_form END,
+    tool_args_raw = CASE WHEN t.args AND spans.tool_args_raw = t.raw THEN NULL
+        ELSE spans.tool_args_raw END,
+    args_form = CASE WHEN t.args AND spans.args_form = t.form THEN NULL
+        ELSE spans.args_form END,
     args_key = CASE WHEN t.args THEN NULL ELSE spans.args_key END,
     args_shape = CASE WHEN t.args THEN NULL ELSE spans.args_shape END,
     tool_result = CASE WHEN t.result THEN NULL ELSE spans.tool_result END,

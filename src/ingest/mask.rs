@@ -167,7 +167,6 @@ impl Masker {
             agent_name,
             tool_args,
             tool_args_raw,
-            asked_args,
             args_key,
             args,
             tool_result,
@@ -175,7 +174,6 @@ impl Masker {
             failure,
             status_message,
             args_form: _,
-            args_from_messages: _,
             trace_id: _,
             span_id: _,
             parent_span_id: _,
@@ -198,7 +196,6 @@ impl Masker {
         counts.add(&of_args);
         // The same values once more, so they are not counted again.
         replace(tool_args_raw, |text| self.mask_value(text));
-        replace(asked_args, |text| self.mask_value(text));
         replace(failure, |text| self.mask_text(text));
         counts.add(&replace(tool_result, |text| self.mask_value(text)));
         for column in [agent_name, error_type, status_message] {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::args::text;
+use super::args::{python, text};
 use super::convention::{Convention, Conventions, Members, MessageForm, MessageRole, Place, SpanData};
 
 /// A call as the model asked for it.
@@ -150,10 +150,13 @@ fn parts<T>(place: &Place, span: &SpanData, kind: &str, read: impl Fn(Part) -> O
         return Vec::new();
     }
     let json = unquoted(&text);
-    let messages: Vec<Message> = match serde_json::from_str(&json) {
+    // Some print a Python literal in place of JSON.
+    let literal = if json_text(&json) { None } else { python::to_json(&json) };
+    let json = literal.as_deref().unwrap_or(&json);
+    let messages: Vec<Message> = match serde_json::from_str(json) {
         Ok(messages) => messages,
         // One message without the array around it.
-        Err(_) => serde_json::from_str(&json).map(|message| vec![message]).unwrap_or_default(),
+        Err(_) => serde_json::from_str(json).map(|message| vec![message]).unwrap_or_default(),
     };
     let parts = messages.into_iter().flat_map(|message| message.parts);
     parts.filter(|part| part.kind == kind).filter_map(read).collect()
@@ -172,6 +175,10 @@ fn list(place: &Place, inside: Option<&str>, span: &SpanData) -> Vec<Value> {
     let Some(inside) = inside else { return entries.collect() };
     let held = entries.filter_map(|mut entry| entry.pointer_mut(inside).map(Value::take));
     held.filter_map(|held| if let Value::Array(entries) = held { Some(entries) } else { None }).flatten().collect()
+}
+
+fn json_text(text: &str) -> bool {
+    serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 /// JSON that stands in a JSON string, once.

@@ -352,11 +352,11 @@ impl<'a> Reading<'a> {
             self.batch.chat_failures.extend(parsed.chat_failures.into_iter().filter(|found| self.told.insert(found)));
         }
         let mut repeated = Vec::new();
-        for mut span in parsed.spans {
+        for span in parsed.spans {
             match self.seen.check(&span) {
                 Seen::First => {
                     self.report.kept += 1;
-                    self.waiting.meet(&mut span);
+                    self.batch.chat_calls.extend(self.waiting.meet(&span));
                     self.batch.spans.push(span);
                 }
                 again => {
@@ -400,8 +400,8 @@ fn add_counts(total: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
     }
 }
 
-/// Calls in messages that wait for the span with their id, which nearly always follows soon: those that it meets need
-/// not be kept. The store settles the others by the same rule.
+/// Calls in messages that wait for the span with their id, which nearly always follows soon: those of which it says
+/// everything need not be kept. The store settles the others, by the same rule in whatever order they came.
 #[derive(Default)]
 struct WaitingCalls(BTreeMap<(u128, u64), ChatCall>);
 
@@ -416,31 +416,32 @@ impl WaitingCalls {
     fn put(&mut self, call: ChatCall) -> Option<ChatCall> {
         let Some(call_id) = &call.call_id else { return Some(call) };
         let key = Self::key(&call.trace_id, call_id);
-        if self.0.contains_key(&key) {
-            // Repeated by a span around or after it. The first counts.
+        if let Some(other) = self.0.get_mut(&key) {
+            // Repeated by a span around or after it. The earliest counts, whichever was read first.
+            if place_of(&call) < place_of(other) {
+                *other = call;
+            }
             return None;
         }
         self.0.insert(key, call);
         if self.0.len() > BATCH_SPANS { self.0.pop_first().map(|(_, call)| call) } else { None }
     }
 
-    /// Lets the call of this span go, and gives the span the arguments that it lacks.
-    fn meet(&mut self, span: &mut SpanRow) {
-        let Some(call_id) = &span.call_id else { return };
-        let Some(call) = self.0.remove(&Self::key(&span.trace_id, call_id)) else { return };
-        if span.tool_args.is_none() && call.tool_args.is_some() {
-            span.tool_args = call.tool_args;
-            span.args_key = call.args_key;
-            span.args = call.args;
-            span.args_from_messages = true;
-        } else if span.args_key.is_some() && call.args_key != span.args_key {
-            span.asked_args = call.args_key;
-        }
+    /// Lets the call of this span go; gives it back when it says something of the arguments that the span does not.
+    fn meet(&mut self, span: &SpanRow) -> Option<ChatCall> {
+        let call = self.0.remove(&Self::key(&span.trace_id, span.call_id.as_ref()?))?;
+        let adds = call.tool_args.is_some() && (span.tool_args.is_none() || call.args_key != span.args_key);
+        adds.then_some(call)
     }
 
     fn rest(self) -> impl Iterator<Item = ChatCall> {
         self.0.into_values()
     }
+}
+
+/// Where a call stands among the calls of its trace.
+fn place_of(call: &ChatCall) -> (i64, &str, u64) {
+    (call.time_ns, &call.span_id, call.position)
 }
 
 /// The failures of calls told so far: every later message repeats the earlier ones.
@@ -451,7 +452,7 @@ impl ToldFailures {
     /// Whether the failure is told for the first time.
     fn insert(&mut self, failure: &ChatFailure) -> bool {
         let mut hasher = DefaultHasher::new();
-        failure.call_id.hash(&mut hasher);
+        (&failure.call_id, &failure.failure).hash(&mut hasher);
         self.0.insert((u128::from_str_radix(&failure.trace_id, 16).unwrap_or_default(), hasher.finish()))
     }
 }

@@ -149,8 +149,6 @@ impl<'de> Columns<'de> {
             tool_args,
             tool_args_raw: None,
             args_form: None,
-            args_from_messages: false,
-            asked_args: None,
             args_key: None,
             args: Vec::new(),
             status,

@@ -58,7 +58,7 @@ pub struct SourceWriter<'store> {
     batch_id: i64,
     /// Shapes of arguments of this file that are in `arg_shapes` already.
     shapes: BTreeSet<String>,
-    has_chat_calls: bool,
+    has_messages: bool,
     finished: bool,
 }
 
@@ -126,15 +126,19 @@ impl Store {
             source_id,
             batch_id,
             shapes: BTreeSet::new(),
-            has_chat_calls: false,
+            has_messages: false,
             finished: false,
         })
     }
 }
 
 impl Store {
-    /// Puts back the spans of the traces in `touched` that were merged.
-    pub(super) fn restore_merged(&self) -> Result<(), StoreError> {
+    /// Takes back what the traces in `touched` took from messages and from spans of the same call, so that it is worked
+    /// out anew.
+    pub(super) fn take_back(&self) -> Result<(), StoreError> {
+        if self.has_rows("chat_calls")? {
+            self.step("settle/take_back.sql", include_str!("../../sql/settle/take_back.sql"))?;
+        }
         if self.has_rows("merged_spans")? {
             self.step("settle/restore.sql", include_str!("../../sql/settle/restore.sql"))?;
         }
@@ -190,13 +194,14 @@ impl SourceWriter<'_> {
     /// `Statement`, `DiskFull`.
     pub fn append_messages(&mut self, calls: &[ChatCall], failures: &[ChatFailure]) -> Result<(), StoreError> {
         if !calls.is_empty() {
-            self.has_chat_calls = true;
+            self.has_messages = true;
             let shape = |call: &ChatCall| batch::args_shape(call.args_key.as_deref(), &call.args);
             let shapes: Vec<Option<String>> = calls.iter().map(shape).collect();
             self.append_batch("chat_calls", batch::chat_calls(calls, &shapes, self.source_id, self.batch_id))?;
             self.append_shapes(shapes, calls.iter().map(|call| call.args.as_slice()))?;
         }
         if !failures.is_empty() {
+            self.has_messages = true;
             self.append_batch("chat_failures", batch::chat_failures(failures, self.source_id))?;
         }
         Ok(())
@@ -246,9 +251,9 @@ impl SourceWriter<'_> {
         reason: Reason<'_>,
     ) -> Result<(SourceTotals, Vec<Issue>), StoreError> {
         self.run("settle/touched.sql", include_str!("../../sql/settle/touched.sql"))?;
-        self.store.restore_merged()?;
+        self.store.take_back()?;
         let mut found = self.settle_repeated(&mut totals)?;
-        if self.has_chat_calls {
+        if self.has_messages {
             self.run("settle/repeated_calls.sql", include_str!("../../sql/settle/repeated_calls.sql"))?;
         }
         self.run("settle/traces.sql", include_str!("../../sql/settle/traces.sql"))?;

@@ -434,8 +434,6 @@ fn row(tool_args: Option<&str>) -> SpanRow {
         tool_result: Some(r#"{"phone":"010-1234-5678"}"#.to_owned()),
         tool_args_raw: None,
         args_form: None,
-        args_from_messages: false,
-        asked_args: None,
         failure: None,
         error_type: Some("no user 900101-1234567".to_owned()),
         status_message: Some("사번 A1234 없음".to_owned()),

@@ -213,8 +213,6 @@ impl Checked {
             tool_args: args.tool_args,
             tool_args_raw: args.tool_args_raw,
             args_form: args.args_form,
-            args_from_messages: false,
-            asked_args: None,
             args_key: args.args_key,
             args: args.args,
             status: self.status,

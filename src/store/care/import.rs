@@ -159,7 +159,7 @@ impl Merge<'_> {
         }
         report.spans_same = u64::try_from(staged).unwrap_or(0) - report.spans_new - report.spans_other;
         if store.number("SELECT COUNT(*) FROM touched")? > 0 {
-            store.restore_merged()?;
+            store.take_back()?;
             store.settle_touched()?;
             store.count_merged()?;
             self.note_cycles(folder, &reason(IssueCode::ParentCycle, ""))?;
