@@ -28,8 +28,8 @@ pub struct JudgedRun {
     pub tool_set: Option<String>,
     /// What the run let the rules check.
     pub coverage: Coverage,
-    /// The calls that the findings rest on, by span id: duration in milliseconds and status. A call that stands in messages
-    /// only has no duration, and a status where they say so.
+    /// The calls that the findings rest on, by span id: duration in milliseconds and status. A call that stands in
+    /// messages only has no duration, and a status where they say so.
     pub calls: BTreeMap<String, (Option<i64>, Option<Status>)>,
     /// Today's description of the tool that a draft is for.
     pub described_tool: Option<DescribedTool>,

@@ -19,6 +19,7 @@ pub mod diagnose;
 pub mod digest;
 pub mod ingest;
 pub mod model;
+pub mod receive;
 pub mod render;
 pub mod store;
 pub mod verdict;

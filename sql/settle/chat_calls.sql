@@ -1,64 +1,53 @@
--- Which calls in messages have no span of their own, in the traces that the
--- file just read touched. Parameter: source_id of the file.
+-- Which calls in messages have no span of their own, in the touched traces.
 --
--- A chat span that is delivered again holds the same calls again.
-DELETE FROM chat_calls c
-WHERE c.source_id = $source_id AND EXISTS (
-    SELECT 1 FROM chat_calls o
-    WHERE o.trace_id = c.trace_id
-        AND o.call_key = c.call_key
-        AND (o.source_id < c.source_id
-            OR (o.source_id = c.source_id AND o.rowid < c.rowid))
-);
-DELETE FROM chat_failures f
-WHERE f.source_id = $source_id AND EXISTS (
-    SELECT 1 FROM chat_failures o
-    WHERE o.trace_id = f.trace_id
-        AND o.call_id = f.call_id
-        AND o.source_id < f.source_id
-);
 -- The calls to settle. Of several with one id the first is the call.
 CREATE OR REPLACE TEMP TABLE asked AS
 SELECT
     c.trace_id AS trace_id,
     c.call_key AS call_key,
-    c.start_ns AS start_ns,
+    -- Time, then span, then place in its messages, 2 before 10.
+    ROW_NUMBER() OVER (
+        PARTITION BY c.trace_id
+        ORDER BY c.start_ns, c.span_id, LENGTH(c.call_key), c.call_key
+    ) AS turn,
     c.tool_name AS tool_name,
     c.tool_args AS tool_args,
     c.args_key AS args_key,
     c.args_shape AS args_shape,
     c.call_id AS call_id
 FROM chat_calls c
-WHERE c.trace_id IN (
-        SELECT x.trace_id FROM spans x WHERE x.source_id = $source_id
-        UNION
-        SELECT x.trace_id FROM chat_calls x WHERE x.source_id = $source_id
-    )
+JOIN touched t ON t.trace_id = c.trace_id
 QUALIFY c.call_id IS NULL OR ROW_NUMBER() OVER (
-    PARTITION BY c.trace_id, c.call_id ORDER BY c.start_ns, c.call_key
+    PARTITION BY c.trace_id, c.call_id
+    ORDER BY c.start_ns, c.span_id, LENGTH(c.call_key), c.call_key
 ) = 1;
+-- Tool spans, and whether an id is known for their calls.
 CREATE OR REPLACE TEMP TABLE tool_spans AS
-SELECT s.trace_id, s.span_id, s.start_ns, s.tool_name, s.args_key, s.call_id
+SELECT s.trace_id, s.span_id, s.start_ns, s.tool_name, s.args_key, s.call_id,
+    (s.call_id IS NOT NULL OR EXISTS (
+        SELECT 1 FROM merged_spans m
+        WHERE m.trace_id = s.trace_id
+            AND m.outer_span_id = s.span_id
+            AND m.call_id IS NOT NULL
+    )) AS knows_id
 FROM spans s
 WHERE s.operation = 'execute_tool'
-    AND s.trace_id IN (SELECT a.trace_id FROM asked a)
-UNION ALL
-SELECT m.trace_id, m.outer_span_id, m.start_ns, m.tool_name, m.args_key,
-    m.call_id
-FROM merged_spans m
-WHERE m.call_id IS NOT NULL
-    AND m.trace_id IN (SELECT a.trace_id FROM asked a);
+    AND s.trace_id IN (SELECT a.trace_id FROM asked a);
 CREATE OR REPLACE TEMP TABLE by_id AS
 SELECT a.trace_id AS trace_id, a.call_key AS call_key, s.span_id AS span_id
 FROM asked a
-JOIN tool_spans s ON s.trace_id = a.trace_id AND s.call_id = a.call_id;
+JOIN tool_spans s ON s.trace_id = a.trace_id AND s.call_id = a.call_id
+UNION
+SELECT a.trace_id, a.call_key, m.outer_span_id
+FROM asked a
+JOIN merged_spans m ON m.trace_id = a.trace_id AND m.call_id = a.call_id;
 -- What is left, in two kinds: calls with ids beside spans without, and calls
 -- without ids beside all spans.
 CREATE OR REPLACE TEMP TABLE left_calls AS
 SELECT a.*, a.call_id IS NOT NULL AS has_id,
     ROW_NUMBER() OVER (
         PARTITION BY a.trace_id, a.call_id IS NOT NULL, a.tool_name, a.args_key
-        ORDER BY a.start_ns, a.call_key
+        ORDER BY a.turn
     ) AS place
 FROM asked a
 WHERE NOT EXISTS (
@@ -73,11 +62,7 @@ SELECT s.*, k.has_id AS has_id,
     ) AS place
 FROM tool_spans s
 CROSS JOIN (VALUES (TRUE), (FALSE)) k(has_id)
-WHERE (s.call_id IS NULL OR NOT k.has_id)
-    AND NOT EXISTS (
-        SELECT 1 FROM by_id i
-        WHERE i.trace_id = s.trace_id AND i.span_id = s.span_id
-    );
+WHERE NOT (s.knows_id AND k.has_id);
 -- The n-th call of a tool with certain arguments is the n-th such span.
 CREATE OR REPLACE TEMP TABLE by_args AS
 SELECT c.trace_id AS trace_id, c.call_key AS call_key, s.span_id AS span_id,
@@ -96,7 +81,7 @@ WITH calls AS (
     SELECT c.trace_id, c.call_key, c.tool_name, c.has_id,
         ROW_NUMBER() OVER (
             PARTITION BY c.trace_id, c.has_id, c.tool_name
-            ORDER BY c.start_ns, c.call_key
+            ORDER BY c.turn
         ) AS place
     FROM left_calls c
     WHERE NOT EXISTS (
@@ -176,9 +161,21 @@ SET alone = s.alone,
     status = CASE WHEN s.failure IS NULL THEN NULL ELSE 'error' END
 FROM settled s
 WHERE chat_calls.trace_id = s.trace_id AND chat_calls.call_key = s.call_key;
--- A call whose id a span has can never be without a span again.
+-- A call whose id a span has can never be without a span again. Its row stays
+-- where it says more than the span does by itself.
 DELETE FROM chat_calls c
 WHERE EXISTS (
-    SELECT 1 FROM by_id i
-    WHERE i.trace_id = c.trace_id AND i.call_key = c.call_key
-);
+        SELECT 1 FROM by_id i
+        WHERE i.trace_id = c.trace_id AND i.call_key = c.call_key
+    )
+    AND NOT EXISTS (
+        SELECT 1 FROM by_id i
+        JOIN spans s ON s.trace_id = i.trace_id AND s.span_id = i.span_id
+        WHERE i.trace_id = c.trace_id
+            AND i.call_key = c.call_key
+            AND (s.args_from_messages
+                OR s.args_key IS DISTINCT FROM c.args_key)
+    )
+    AND NOT EXISTS (
+        SELECT 1 FROM merged_spans m WHERE m.trace_id = c.trace_id
+    );

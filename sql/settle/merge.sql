@@ -40,8 +40,9 @@ JOIN given g
     ON g.trace_id = i.trace_id AND g.outer_span_id = i.outer_span_id;
 UPDATE spans
 SET tool_args = i.tool_args,
-    tool_args_raw = i.tool_args_raw,
-    args_form = i.args_form,
+    -- What the outer one recorded stays: it may be no arguments, but a text.
+    tool_args_raw = COALESCE(spans.tool_args_raw, i.tool_args_raw),
+    args_form = COALESCE(spans.args_form, i.args_form),
     args_key = i.args_key,
     args_shape = i.args_shape
 FROM given g, inner_spans i

@@ -189,7 +189,7 @@ fn parse_fail_on(texts: &[String]) -> Result<Vec<Verdict>, Failure> {
 }
 
 /// A Korean date (to which `date_offset_ns` is added) or an instant, as nanoseconds since 1970 UTC.
-fn korean_instant(text: &str, date_offset_ns: i64) -> Result<i64, Failure> {
+pub(super) fn korean_instant(text: &str, date_offset_ns: i64) -> Result<i64, Failure> {
     let wrong = || Failure::usage("bad_date").with("value", text);
     let korean = chrono::FixedOffset::east_opt(9 * 3600).expect("nine hours are a valid offset");
     if let Ok(date) = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d") {

@@ -85,9 +85,9 @@ impl From<SourceError> for Failure {
 impl From<ConventionError> for Failure {
     fn from(error: ConventionError) -> Self {
         match error {
-            ConventionError::Syntax { file, source } => Self::unreadable("convention_syntax")
-                .with("path", file)
-                .with("message", source.to_string().trim_end()),
+            ConventionError::Syntax { file, source } => {
+                Self::unreadable("convention_syntax").with("path", file).with("message", source.to_string().trim_end())
+            }
             ConventionError::Invalid { file, what } => {
                 Self::unreadable("convention_invalid").with("path", file).with("message", what)
             }

@@ -7,6 +7,7 @@ use super::failure::Failure;
 use super::load::{self, LoadArgs, Loaded};
 use super::watch::{self, Watch};
 use super::{exit, terminal};
+use crate::ingest::mask::MaskKind;
 use crate::render::Texts;
 use crate::render::issues::{self, IngestSummary};
 use crate::store::Store;
@@ -54,10 +55,14 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let store = Store::open(&args.db).map_err(Failure::from)?;
     let loaded = load::load(texts, &store, &args.paths, &args.load)?;
     if !args.load.quiet {
-        tell_summary(texts, &store, &loaded)?;
+        tell_summary(texts, &store, &loaded, args.load.mask.is_on())?;
     }
     load::require_recognised(&loaded)?;
     Ok(if args.strict && loaded.issues > 0 { exit::FOUND } else { exit::OK })
+}
+
+fn by_name((kind, count): (MaskKind, u64)) -> (&'static str, u64) {
+    (kind.as_str(), count)
 }
 
 /// Seconds, at least a hundredth and at most a day.
@@ -67,7 +72,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// The last lines: what was read, and what all runs of the store let the rules check.
-pub(crate) fn tell_summary(texts: &Texts, store: &Store, loaded: &Loaded) -> anyhow::Result<()> {
+pub(crate) fn tell_summary(texts: &Texts, store: &Store, loaded: &Loaded, masks: bool) -> anyhow::Result<()> {
     terminal::tell(&issues::ingest_summary(
         texts,
         &IngestSummary {
@@ -87,5 +92,8 @@ pub(crate) fn tell_summary(texts: &Texts, store: &Store, loaded: &Loaded) -> any
             spans_merged: loaded.totals.spans_merged,
         },
     ));
+    if masks {
+        terminal::tell(&issues::masked(texts, &loaded.masked.iter().map(by_name).collect()));
+    }
     Ok(())
 }

@@ -12,13 +12,16 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use self::follow::{Known, Plan};
 use super::failure::{Failure, tools_failure};
+use super::mask::{MaskArgs, Masking};
 use super::terminal;
 use crate::ingest::convention::Conventions;
 use crate::ingest::document::MissingStatus;
+use crate::ingest::mask::MaskCounts;
+use crate::ingest::observe::Observed;
 use crate::ingest::source::{self, Input, Source};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
 use crate::ingest::{self, Batch, ChatCalls, Options};
-use crate::model::{Issue, ToolSet};
+use crate::model::{Issue, IssueCode, ToolSet};
 use crate::render::Texts;
 use crate::render::issues::{self, ToldIssue};
 use crate::store::{KnownPosition, Scope, SourceIdentity, SourceTotals, Store, StoreError};
@@ -107,6 +110,8 @@ pub(crate) struct LoadArgs {
     /// 진행 상황과 마지막 요약을 내지 않습니다
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) mask: MaskArgs,
 }
 
 /// What loading came to, over all files.
@@ -126,13 +131,26 @@ pub(crate) struct Loaded {
     pub(crate) told: Vec<ToldIssue>,
     /// Number of issues, told or not.
     pub(crate) issues: u64,
+    /// The same by code.
+    pub(crate) issues_by_code: BTreeMap<IssueCode, u64>,
+    /// Whether nothing was recognised, neither now nor in what the store had.
+    pub(crate) is_empty: bool,
+    /// Names of the conventions that were asked, in order.
+    pub(crate) conventions: Vec<String>,
+    /// What the files hold and lack, when that is asked for.
+    pub(crate) observed: Option<Observed>,
     /// Wall time in seconds.
     pub(crate) seconds: f64,
+    /// Values masked in the files read now.
+    pub(crate) masked: MaskCounts,
 }
 
 impl Loaded {
     fn note_issues(&mut self, texts: &Texts, source: &str, found: &[Issue], all: bool) {
         self.issues += found.len() as u64;
+        for issue in found {
+            *self.issues_by_code.entry(issue.code).or_default() += 1;
+        }
         for issue in found {
             if !all && self.told.len() >= TOLD_ISSUES {
                 break;
@@ -188,10 +206,30 @@ pub(crate) fn read_tools(texts: &Texts, args: &LoadArgs, loaded: &mut Loaded) ->
     Ok(Some(set))
 }
 
+/// How to read, as the arguments say.
+pub(crate) fn read_options(args: &LoadArgs) -> anyhow::Result<Options> {
+    Ok(Options {
+        conventions: read_conventions(args)?,
+        missing_status: match args.missing_status {
+            MissingStatusArg::Skip => MissingStatus::Skip,
+            MissingStatusArg::Unset => MissingStatus::Unset,
+        },
+        chat_calls: match args.chat_calls {
+            ChatCallsArg::On => ChatCalls::Read,
+            ChatCallsArg::Off => ChatCalls::LeaveOut,
+        },
+    })
+}
+
 /// The conventions shipped, behind the site's own.
 pub(crate) fn read_conventions(args: &LoadArgs) -> anyhow::Result<Conventions> {
+    conventions_with(&args.convention)
+}
+
+/// The conventions shipped, behind those in these files.
+pub(crate) fn conventions_with(files: &[PathBuf]) -> anyhow::Result<Conventions> {
     let mut own = Vec::new();
-    for path in &args.convention {
+    for path in files {
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
         own.push((path.display().to_string(), text));
     }
@@ -212,7 +250,7 @@ fn defaults(args: &LoadArgs) -> ToolDefaults {
     ToolDefaults { timeout_ms: args.default_timeout_ms, max_retries: args.default_max_retries }
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     if error.kind() == std::io::ErrorKind::NotFound {
         Failure::unreadable("file_not_found").with("path", path.display())
     } else {
@@ -247,23 +285,40 @@ pub(crate) fn open_store(
 
 /// Loads tools and files into the store, file by file, and tells what was left out.
 pub(crate) fn load(texts: &Texts, store: &Store, paths: &[PathBuf], args: &LoadArgs) -> anyhow::Result<Loaded> {
-    let started = std::time::Instant::now();
     let mut loaded = Loaded::default();
-    if let Some(set) = read_tools(texts, args, &mut loaded)? {
+    load_into(texts, store, paths, args, &mut loaded)?;
+    tell_issues(texts, &loaded);
+    Ok(loaded)
+}
+
+/// [`load`] without telling: what was left out is in `loaded`.
+pub(crate) fn load_into(
+    texts: &Texts,
+    store: &Store,
+    paths: &[PathBuf],
+    args: &LoadArgs,
+    loaded: &mut Loaded,
+) -> anyhow::Result<()> {
+    let started = std::time::Instant::now();
+    if let Some(set) = read_tools(texts, args, loaded)? {
         store.load_tools(&set, &now()).map_err(Failure::from)?;
     }
     let sources = source::expand(paths).map_err(Failure::from)?;
     if !sources.is_empty() {
         let bar = progress_bar(&sources, args.quiet);
         let mut run = Run::begin(store, args, bar.clone())?;
+        loaded.conventions = run.options.conventions.names().map(str::to_owned).collect();
         for source in &sources {
-            load_source(texts, store, &mut run, source, args, &mut loaded)?;
+            load_source(texts, store, &mut run, source, args, loaded)?;
         }
         bar.finish_and_clear();
     }
+    let recognised = loaded.totals.spans_kept + loaded.totals.spans_redelivered;
+    // A copy of a file of which nothing was recognised is no success either.
+    loaded.is_empty =
+        recognised == 0 && (loaded.unchanged == 0 || store.structure().map_err(Failure::from)?.traces == 0);
     loaded.seconds = started.elapsed().as_secs_f64();
-    tell_issues(texts, &loaded);
-    Ok(loaded)
+    Ok(())
 }
 
 /// Tells on standard error what was left out or looks wrong.
@@ -273,25 +328,12 @@ pub(crate) fn tell_issues(texts: &Texts, loaded: &Loaded) {
     }
 }
 
-/// How to read, as the arguments say.
-fn options(args: &LoadArgs) -> anyhow::Result<Options> {
-    Ok(Options {
-        conventions: read_conventions(args)?,
-        missing_status: match args.missing_status {
-            MissingStatusArg::Skip => MissingStatus::Skip,
-            MissingStatusArg::Unset => MissingStatus::Unset,
-        },
-        chat_calls: match args.chat_calls {
-            ChatCallsArg::On => ChatCalls::Read,
-            ChatCallsArg::Off => ChatCalls::LeaveOut,
-        },
-    })
-}
-
 /// What the files of one run of ingest share.
 pub(crate) struct Run {
     batch_id: i64,
     options: Options,
+    /// How values are masked on their way in, if they are.
+    masking: Masking,
     known: Known,
     bar: ProgressBar,
     /// Files are followed: an end that is only half written is not told of.
@@ -303,10 +345,11 @@ pub(crate) struct Run {
 impl Run {
     /// Begins a run of ingest.
     pub(crate) fn begin(store: &Store, args: &LoadArgs, bar: ProgressBar) -> anyhow::Result<Self> {
-        let options = options(args)?;
+        let options = read_options(args)?;
+        let masking = Masking::begin(store, &args.mask)?;
         let batch_id = store.begin_batch(&now()).map_err(Failure::from)?;
         let known = Known::load(store)?;
-        Ok(Self { batch_id, options, known, bar, follows: false, stop: Arc::default() })
+        Ok(Self { batch_id, options, masking, known, bar, follows: false, stop: Arc::default() })
     }
 
     /// The same for files that are followed until `stop` is set.
@@ -388,11 +431,13 @@ pub(crate) fn load_source(
     let name = source.name();
     let all = args.issues == IssuesArg::All;
     let mut noted = Loaded::default();
+    let mut masked = MaskCounts::default();
     let mut places = Vec::new();
     let mut sink = |batch: Batch| -> Result<(), Halt> {
         if run.is_stopped() {
             return Err(Halt::Stopped);
         }
+        let batch = run.masking.apply(batch, &mut masked);
         noted.note_issues(texts, &name, &batch.issues, all);
         places.extend(batch.issues.iter().filter(|_| run.follows).map(|issue| issue.line));
         writer.append(&batch.spans, &batch.links, &batch.issues, &reason)?;
@@ -403,13 +448,15 @@ pub(crate) fn load_source(
         bar.set_position(begun + input.bytes_read().saturating_sub(offset));
         bar.set_message(spans.to_string());
     };
-    let report = match ingest::read(&mut reading.input, start, &run.options, &mut sink, &mut progress) {
+    let observed = loaded.observed.as_mut();
+    let read = ingest::read_observed(&mut reading.input, start, &run.options, observed, &mut sink, &mut progress);
+    let report = match read {
         Ok(report) => report,
         Err(Halt::Stopped) => return Ok(Fate::Stopped),
         Err(Halt::Store(error)) => return Err(Failure::from(error).into()),
     };
-    if run.follows && report.rest.lines_skipped > 0 {
-        let half_written = report.rest.start.line;
+    if let Some(rest) = report.rest.filter(|rest| run.follows && rest.lines_skipped > 0) {
+        let half_written = rest.start.line;
         noted.issues -= places.iter().filter(|line| **line >= half_written).count() as u64;
         noted.told.retain(|issue| issue.line < half_written);
     }
@@ -440,6 +487,8 @@ pub(crate) fn load_source(
         traces: 0,
         content_hash: content_hash.clone(),
     };
+    writer.record_masked(masked.iter().map(|(kind, count)| (kind.as_str(), count))).map_err(Failure::from)?;
+    loaded.masked.add(&masked);
     let source_id = writer.source_id();
     let (totals, found) = writer.finish(totals, &reason).map_err(Failure::from)?;
     noted.note_issues(texts, &name, &found, all);
@@ -447,6 +496,9 @@ pub(crate) fn load_source(
         *loaded.scopes.entry(scope).or_default() += spans;
     }
     loaded.issues += noted.issues;
+    for (code, issues) in noted.issues_by_code {
+        *loaded.issues_by_code.entry(code).or_default() += issues;
+    }
     let room = if all { usize::MAX } else { TOLD_ISSUES.saturating_sub(loaded.told.len()) };
     loaded.told.extend(noted.told.into_iter().take(room));
     loaded.add(&totals);
@@ -498,8 +550,7 @@ fn progress_bar(sources: &[Source], quiet: bool) -> ProgressBar {
 
 /// An input in which nothing was recognised is an error, never an empty success.
 pub(crate) fn require_recognised(loaded: &Loaded) -> Result<(), Failure> {
-    let recognised = loaded.totals.spans_kept + loaded.totals.spans_redelivered + loaded.unchanged + loaded.grown;
-    if loaded.files == 0 || recognised > 0 {
+    if loaded.files == 0 || !loaded.is_empty {
         return Ok(());
     }
     let list = |counts: &BTreeMap<String, u64>| {
@@ -510,6 +561,7 @@ pub(crate) fn require_recognised(loaded: &Loaded) -> Result<(), Failure> {
         named.collect::<Vec<_>>().join(", ")
     };
     Err(Failure::unreadable("nothing_recognised")
+        .with("known", loaded.conventions.join(", "))
         .with("lines", loaded.totals.lines)
         .with("spans", loaded.totals.spans_seen)
         .with("skipped", loaded.totals.spans_skipped)

@@ -4,14 +4,19 @@
 //! One command, one file: its `Args` (whose comments are the Korean help) and one function.
 
 mod diagnose;
+mod doctor;
 mod exit;
 mod explain;
 mod failure;
 mod ingest;
 mod load;
+mod mask;
+mod receive;
 mod report;
 mod rules;
+mod store;
 mod terminal;
+mod tools;
 mod usage;
 mod watch;
 
@@ -60,6 +65,9 @@ enum Command {
     /// 트레이스와 도구 정의를 저장소(DuckDB 파일)에 넣습니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Ingest(ingest::Args),
+    /// OTLP/HTTP 로 오는 트레이스를 받아 저장소에 넣습니다(Collector 의 otlphttp 가 보냅니다)
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Receive(receive::Args),
     /// 실행마다 판정 하나와 근거 span, 고칠 곳을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Diagnose(diagnose::Args),
@@ -69,6 +77,20 @@ enum Command {
     /// 판정 규칙의 목록과 SQL 을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Rules(rules::Args),
+    /// 저장소를 돌봅니다: 살펴보기, 줄이기, 오래된 실행 지우기, Parquet 으로 내보내고 들이기
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        subcommand_help_heading = "명령",
+        subcommand_value_name = "명령"
+    )]
+    Store(store::Args),
+    /// 트레이스에 무엇이 있고 무엇이 빠졌는지, 무엇을 켜면 좋을지 알려줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Doctor(doctor::Args),
+    /// 트레이스의 도구 정의로 tools.json 을 만들거나, tools.json 과 견줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Tools(tools::Args),
     /// 셸 자동 완성 스크립트를 냅니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Completions {
@@ -109,9 +131,13 @@ fn command() -> clap::Command {
 fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Ingest(args) => ingest::run(texts, &args),
+        Command::Receive(args) => receive::run(texts, &args),
         Command::Diagnose(args) => diagnose::run(texts, &args),
         Command::Explain(args) => explain::run(texts, &args),
         Command::Rules(args) => rules::run(texts, &args),
+        Command::Store(args) => store::run(texts, &args),
+        Command::Doctor(args) => doctor::run(texts, &args),
+        Command::Tools(args) => tools::run(texts, &args),
         Command::Completions { shell } => completions(&shell),
         Command::Man => man(),
     }

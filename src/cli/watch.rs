@@ -319,7 +319,7 @@ impl Follower<'_> {
         self.loaded.totals = batch.totals;
         self.loaded.issues = batch.issues;
         self.loaded.seconds = started.elapsed().as_secs_f64();
-        ingest::tell_summary(self.texts, store, &self.loaded)
+        ingest::tell_summary(self.texts, store, &self.loaded, self.watch.load.mask.is_on())
     }
 
     /// One line on standard output for each of these runs that has a final answer.

@@ -3,7 +3,7 @@
 //! Owns key order, spacing, escapes and number text, and the top-level keys with their types. It does not know tool
 //! definitions and judges nothing. Start with [`canonical`].
 
-mod python;
+pub(crate) mod python;
 pub(crate) mod text;
 pub(crate) mod unwrap;
 

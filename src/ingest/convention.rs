@@ -66,11 +66,15 @@ pub enum ConventionError {
     None,
 }
 
+/// Attributes that say which conversation a span belongs to.
+pub(crate) const CONVERSATION_KEYS: [&str; 2] = ["gen_ai.conversation.id", "session.id"];
+
 /// Conventions in order: the first that recognises a span counts.
 #[derive(Debug, Clone)]
 pub struct Conventions {
     list: Vec<Convention>,
     wanted: WantedKeys,
+    observed: WantedKeys,
     resource: WantedKeys,
     uses_scope: bool,
 }
@@ -114,10 +118,13 @@ impl Conventions {
         let keys = parsed.iter().flat_map(File::keys);
         let prefixes = parsed.iter().flat_map(File::indexed_prefixes);
         let wanted = WantedKeys::new(keys, prefixes);
-        let list: Vec<Convention> = parsed.into_iter().map(|file| file.compile(&wanted)).collect();
+        let keys = parsed.iter().flat_map(File::definition_keys).chain(CONVERSATION_KEYS.iter().copied());
+        let prefixes = parsed.iter().flat_map(File::definition_prefixes);
+        let observed = WantedKeys::new(keys, prefixes);
+        let list: Vec<Convention> = parsed.into_iter().map(|file| file.compile(&wanted, &observed)).collect();
         let uses_scope = list.iter().any(Convention::uses_scope);
         let resource = WantedKeys::new(["service.name"].into_iter(), std::iter::empty());
-        Ok(Self { list, wanted, resource, uses_scope })
+        Ok(Self { list, wanted, observed, resource, uses_scope })
     }
 
     /// Names of the conventions, in order.
@@ -141,6 +148,16 @@ impl Conventions {
         &self.wanted
     }
 
+    /// The keys asked for only when the reading is observed: those of tool definitions and [`CONVERSATION_KEYS`].
+    pub(crate) fn observed_keys(&self) -> &WantedKeys {
+        &self.observed
+    }
+
+    /// Where tool definitions may stand. Their slots are those of [`Conventions::observed_keys`].
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &DefinitionForm> {
+        self.list.iter().flat_map(|convention| &convention.definitions)
+    }
+
     /// The keys wanted of a resource: `service.name`, in slot 0.
     pub(crate) fn resource_keys(&self) -> &WantedKeys {
         &self.resource
@@ -154,8 +171,7 @@ impl Conventions {
     /// The first convention that recognises the span, and as what.
     pub(crate) fn recognise(&self, span: &SpanData) -> Recognised<'_> {
         for convention in &self.list {
-            let matcher =
-                convention.matchers.iter().find(|matcher| matcher.when.iter().all(|when| when.holds(span)));
+            let matcher = convention.matchers.iter().find(|matcher| matcher.when.iter().all(|when| when.holds(span)));
             match matcher.map(|matcher| matcher.operation) {
                 Some(Some(Operation::ExecuteTool)) if convention.calls_no_tool(span) => return Recognised::Neither,
                 Some(Some(operation)) => return Recognised::Kept(convention, operation),
@@ -237,6 +253,7 @@ pub(crate) struct Convention {
     pub(crate) bare_value: BareValue,
     failures: Vec<Failure>,
     messages: Vec<MessagePlace>,
+    definitions: Vec<DefinitionForm>,
 }
 
 impl Convention {
@@ -483,6 +500,25 @@ pub(crate) enum MessageForm {
         /// The ends of the keys.
         members: Members,
     },
+}
+
+/// How tool definitions are written.
+#[derive(Debug, Clone)]
+pub(crate) enum DefinitionForm {
+    /// A JSON array of definitions, of JSON texts with one each, or of names.
+    List(Place),
+    /// An attribute a definition, or one a member: `prefix`, a number, and one of these ends.
+    Indexed {
+        /// What the keys begin with.
+        prefix: String,
+        /// Ends of keys that hold a definition as a whole.
+        whole: Vec<String>,
+        name: Vec<String>,
+        description: Vec<String>,
+        schema: Vec<String>,
+    },
+    /// Members of the tool that the span is a call of; the first place with a value counts.
+    Fields { name: Vec<Place>, description: Vec<Place>, schema: Vec<Place> },
 }
 
 /// JSON pointers, or ends of attribute keys, of a call's values.

@@ -10,6 +10,7 @@ pub(crate) mod sink;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use memchr::memmem;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
 use thiserror::Error;
 
@@ -18,6 +19,8 @@ use self::sink::{Problem, Sink};
 use crate::ingest::args::text::is_deeper_than;
 use crate::ingest::convention::Conventions;
 use crate::ingest::frame::raw_excerpt;
+use crate::ingest::jaeger;
+use crate::ingest::observe::ObservedGroup;
 use crate::ingest::otlp::{ResourceGroup, ResourceList};
 use crate::ingest::span_table::{Columns, RowList};
 use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
@@ -66,6 +69,8 @@ pub struct Parsed {
     pub counts: Counts,
     /// The JSON text of each array `tool_definitions` that stood beside span rows.
     pub tool_definitions: Vec<String>,
+    /// What each entry of `scopeSpans` showed, when the reading is observed.
+    pub(crate) observed: Option<Vec<ObservedGroup>>,
 }
 
 /// Sums over spans: seen = kept + all dropped + skipped.
@@ -110,16 +115,48 @@ impl From<Problem> for DocumentError {
 /// When the text is not JSON throughout, or holds nothing that can be used. `parsed` is then as before.
 pub fn parse(text: &str, context: &Context, parsed: &mut Parsed) -> Result<(), DocumentError> {
     let mut sink = Sink::new(text, context, parsed);
+    let rows = sink.row_count();
     match read_values(text, &mut sink) {
         Ok(()) => {
+            if sink.row_count() > rows {
+                let replaced = lone_surrogates(text);
+                if replaced > 0 {
+                    sink.issue(Problem::new(IssueCode::TextReplaced, replaced.to_string()));
+                }
+            }
             sink.commit();
             Ok(())
         }
         Err(error) => {
             sink.roll_back();
+            if error.code == IssueCode::NotTraceData && jaeger::read(text, context, parsed)? {
+                return Ok(());
+            }
             Err(error)
         }
     }
+}
+
+/// How many `\u` escapes in a JSON text stand for half of a surrogate pair and have no other half.
+fn lone_surrogates(text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    let unit_at = |at: usize| {
+        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut lone = 0;
+    let mut read_to = 0;
+    for at in memmem::find_iter(bytes, b"\\u") {
+        // Behind an odd number of backslashes, this one is itself escaped.
+        let backslashes = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        let Some(unit) = unit_at(at).filter(|_| at >= read_to && backslashes.is_multiple_of(2)) else { continue };
+        match unit {
+            0xd800..0xdc00 if unit_at(at + 6).is_some_and(|low| (0xdc00..0xe000).contains(&low)) => read_to = at + 12,
+            0xd800..0xe000 => lone += 1,
+            _ => {}
+        }
+    }
+    lone
 }
 
 fn read_values<'de>(text: &'de str, sink: &mut Sink<'_, 'de>) -> Result<(), DocumentError> {

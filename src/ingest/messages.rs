@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::args::text;
-use super::convention::{Conventions, Convention, Members, MessageForm, MessageRole, Place, SpanData};
+use super::args::{python, text};
+use super::convention::{Convention, Conventions, Members, MessageForm, MessageRole, Place, SpanData};
 
 /// A call as the model asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +65,16 @@ fn calls_in(form: &MessageForm, span: &SpanData) -> Vec<AskedCall> {
             })
             .collect(),
     }
+}
+
+/// Whether the span has messages that could hold calls, whether they do or not.
+pub(crate) fn are_recorded(conventions: &Conventions, span: &SpanData, is_run: bool) -> bool {
+    conventions.messages(MessageRole::Calls, is_run).any(|(convention, place)| match &place.form {
+        MessageForm::Parts(place) | MessageForm::List { place, .. } => {
+            place.recorded(span).is_some_and(|text| !convention.is_not_recorded(&text))
+        }
+        MessageForm::Indexed { prefix, .. } => span.attributes.indexed().any(|(key, _)| key.starts_with(&**prefix)),
+    })
 }
 
 /// The results in the messages of a span that say that their calls failed.
@@ -140,16 +150,20 @@ fn parts<T>(place: &Place, span: &SpanData, kind: &str, read: impl Fn(Part) -> O
         return Vec::new();
     }
     let json = unquoted(&text);
-    let messages: Vec<Message> = match serde_json::from_str(&json) {
+    // Some print a Python literal in place of JSON.
+    let literal = if json_text(&json) { None } else { python::to_json(&json) };
+    let json = literal.as_deref().unwrap_or(&json);
+    let messages: Vec<Message> = match serde_json::from_str(json) {
         Ok(messages) => messages,
         // One message without the array around it.
-        Err(_) => serde_json::from_str(&json).map(|message| vec![message]).unwrap_or_default(),
+        Err(_) => serde_json::from_str(json).map(|message| vec![message]).unwrap_or_default(),
     };
-    messages.into_iter().flat_map(|message| message.parts).filter(|part| part.kind == kind).filter_map(read).collect()
+    let parts = messages.into_iter().flat_map(|message| message.parts);
+    parts.filter(|part| part.kind == kind).filter_map(read).collect()
 }
 
-/// The entries of a JSON array, or of the arrays inside its entries; an array of texts that are JSON objects is the same
-/// array.
+/// The entries of a JSON array, or of the arrays inside its entries. An array of texts that are JSON objects is read as
+/// the same array.
 fn list(place: &Place, inside: Option<&str>, span: &SpanData) -> Vec<Value> {
     let Some(text) = place.recorded(span) else { return Vec::new() };
     let entries: Vec<Value> = serde_json::from_str(&unquoted(&text)).unwrap_or_default();
@@ -161,6 +175,10 @@ fn list(place: &Place, inside: Option<&str>, span: &SpanData) -> Vec<Value> {
     let Some(inside) = inside else { return entries.collect() };
     let held = entries.filter_map(|mut entry| entry.pointer_mut(inside).map(Value::take));
     held.filter_map(|held| if let Value::Array(entries) = held { Some(entries) } else { None }).flatten().collect()
+}
+
+fn json_text(text: &str) -> bool {
+    serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 /// JSON that stands in a JSON string, once.

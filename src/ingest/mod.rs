@@ -5,11 +5,18 @@
 //! Start with [`read`].
 
 pub mod args;
+pub mod body;
 pub mod convention;
+mod definitions;
 pub mod document;
+pub mod drift;
 pub mod frame;
+mod jaeger;
+pub mod mask;
 mod messages;
+pub mod observe;
 pub mod otlp;
+pub mod protobuf;
 pub mod source;
 pub mod span_table;
 pub mod tools;
@@ -20,7 +27,8 @@ use std::io::Read;
 
 use convention::Conventions;
 use document::{Context, Counts, DocumentError, MissingStatus, Parsed};
-use frame::{Framed, Line, LineReader, raw_excerpt};
+use frame::{Framed, Line, TextReader, raw_excerpt};
+use observe::{Observed, Recording};
 
 use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
 
@@ -101,8 +109,8 @@ pub struct Report {
     pub scopes: BTreeMap<String, u64>,
     /// Texts of tool definitions that came with span rows, each a JSON array.
     pub tool_definitions: Vec<String>,
-    /// Where to go on when the input has grown.
-    pub rest: Rest,
+    /// Where to go on when the input has grown; none where that cannot be told.
+    pub rest: Option<Rest>,
 }
 
 /// Where reading goes on when an input has grown: behind its last line; or before what was left out because the input
@@ -145,16 +153,23 @@ pub fn read<R: Read, E>(
     sink: &mut dyn FnMut(Batch) -> Result<(), E>,
     progress: &mut dyn FnMut(&R, u64),
 ) -> Result<Report, E> {
-    let mut lines = LineReader::new(EndSeen::new(input)).starting_at(start.line, start.byte_offset);
-    let mut state = Reading {
-        options,
-        report: Report::default(),
-        seen: Repeats::default(),
-        told: ToldFailures::default(),
-        waiting: WaitingCalls::default(),
-        batch: Batch::default(),
-        cut: None,
-    };
+    read_observed(input, start, options, None, sink, progress)
+}
+
+/// [`read`], which also adds to `observed` what the input holds and lacks. Without it nothing is looked at for that.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_observed<R: Read, E>(
+    input: &mut R,
+    start: Start,
+    options: &Options,
+    observed: Option<&mut Observed>,
+    sink: &mut dyn FnMut(Batch) -> Result<(), E>,
+    progress: &mut dyn FnMut(&R, u64),
+) -> Result<Report, E> {
+    let mut lines = TextReader::new(EndSeen::new(input)).starting_at(start.line, start.byte_offset);
+    let mut state = Reading { observed, ..Reading::new(options) };
     while state.next(&mut lines) {
         progress(lines.get_ref().input, state.report.seen);
         if state.batch.is_full() {
@@ -162,10 +177,10 @@ pub fn read<R: Read, E>(
         }
     }
     state.report.lines += lines.blank_lines();
-    state.report.rest = state.rest(start, lines.position());
-    state.batch.chat_calls.extend(std::mem::take(&mut state.waiting).rest());
-    if !state.batch.is_empty() {
-        sink(std::mem::take(&mut state.batch))?;
+    state.report.rest = lines.position().map(|position| state.rest(start, position));
+    let rest = state.take_rows();
+    if !rest.is_empty() {
+        sink(rest)?;
     }
     Ok(state.report)
 }
@@ -179,6 +194,7 @@ struct Reading<'a> {
     batch: Batch,
     /// The first text that was left out because the input ended, with the lines counted and left out before it.
     cut: Option<Rest>,
+    observed: Option<&'a mut Observed>,
 }
 
 /// Knows whether its reader came to the end.
@@ -201,9 +217,29 @@ impl<R: Read> Read for EndSeen<'_, R> {
     }
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    fn new(options: &'a Options) -> Self {
+        Self {
+            options,
+            report: Report::default(),
+            seen: Repeats::default(),
+            told: ToldFailures::default(),
+            waiting: WaitingCalls::default(),
+            batch: Batch::default(),
+            cut: None,
+            observed: None,
+        }
+    }
+
+    /// All rows that are there, calls that wait for their spans included.
+    fn take_rows(&mut self) -> Batch {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.leave_waiting(waiting.rest());
+        std::mem::take(&mut self.batch)
+    }
+
     /// Takes the next text; false at the end.
-    fn next<R: Read>(&mut self, lines: &mut LineReader<EndSeen<'_, R>>) -> bool {
+    fn next<R: Read>(&mut self, lines: &mut TextReader<EndSeen<'_, R>>) -> bool {
         let error = match lines.next() {
             None => return false,
             Some(Framed::TooLong { number, byte_offset, raw_prefix }) => {
@@ -216,6 +252,12 @@ impl Reading<'_> {
             }
             Some(Framed::Damaged { number, byte_offset, message }) => {
                 self.issue(IssueCode::StreamDamaged, number, byte_offset, message, &[]);
+                return true;
+            }
+            Some(Framed::Problem { code, number, byte_offset, detail, lines }) => {
+                self.report.lines += lines;
+                self.report.lines_skipped += lines;
+                self.issue(code, number, byte_offset, detail, &[]);
                 return true;
             }
             Some(Framed::Line(line)) => match self.text(&line) {
@@ -279,7 +321,8 @@ impl Reading<'_> {
             line: line.number,
             byte_offset: line.byte_offset,
         };
-        let mut parsed = Parsed::default();
+        let groups = self.observed.is_some().then(Vec::new);
+        let mut parsed = Parsed { observed: groups, ..Parsed::default() };
         document::parse(text, &context, &mut parsed)?;
         self.report.lines += line.lines;
         self.take(parsed);
@@ -292,26 +335,28 @@ impl Reading<'_> {
         self.issue(error.code, line.number, line.byte_offset, error.detail, line.bytes);
     }
 
-    fn take(&mut self, parsed: Parsed) {
-        let Counts { seen, dropped, skipped, scopes, .. } = parsed.counts;
+    fn take(&mut self, mut parsed: Parsed) {
+        let Counts { seen, dropped, skipped, scopes, .. } = std::mem::take(&mut parsed.counts);
         self.report.seen += seen;
         self.report.skipped += skipped;
         add_counts(&mut self.report.dropped, dropped);
         add_counts(&mut self.report.scopes, scopes);
+        self.observe(parsed.observed.take(), &parsed);
         self.report.tool_definitions.extend(parsed.tool_definitions);
         self.batch.links.extend(parsed.links);
         if self.options.chat_calls == ChatCalls::Read {
             for call in parsed.chat_calls {
-                self.batch.chat_calls.extend(self.waiting.put(call));
+                let alone = self.waiting.put(call);
+                self.leave_waiting(alone);
             }
             self.batch.chat_failures.extend(parsed.chat_failures.into_iter().filter(|found| self.told.insert(found)));
         }
         let mut repeated = Vec::new();
-        for mut span in parsed.spans {
+        for span in parsed.spans {
             match self.seen.check(&span) {
                 Seen::First => {
                     self.report.kept += 1;
-                    self.waiting.meet(&mut span);
+                    self.batch.chat_calls.extend(self.waiting.meet(&span));
                     self.batch.spans.push(span);
                 }
                 again => {
@@ -322,6 +367,25 @@ impl Reading<'_> {
         }
         self.batch.issues.extend(parsed.issues);
         self.batch.issues.extend(repeated);
+    }
+
+    fn observe(&mut self, groups: Option<Vec<observe::ObservedGroup>>, parsed: &Parsed) {
+        let (Some(observed), Some(groups)) = (&mut self.observed, groups) else { return };
+        observed.absorb(groups);
+        for text in &parsed.tool_definitions {
+            observed.tools.add(&Recording { text: text.clone(), offered: true, start_ns: 0 });
+        }
+        parsed.spans.iter().filter_map(|span| span.tool_name.as_deref()).for_each(|name| observed.note_call(name));
+    }
+
+    /// Hands on calls that no span with their id followed.
+    fn leave_waiting(&mut self, calls: impl IntoIterator<Item = ChatCall>) {
+        for call in calls {
+            if let Some(observed) = &mut self.observed {
+                observed.note_call(&call.tool_name);
+            }
+            self.batch.chat_calls.push(call);
+        }
     }
 
     fn issue(&mut self, code: IssueCode, line: u64, byte_offset: u64, detail: String, raw: &[u8]) {
@@ -336,8 +400,8 @@ fn add_counts(total: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
     }
 }
 
-/// Calls in messages that wait for the span with their id, which nearly always follows soon: those that it meets need
-/// not be kept. The store settles the others by the same rule.
+/// Calls in messages that wait for the span with their id, which nearly always follows soon: those of which it says
+/// everything need not be kept. The store settles the others, by the same rule in whatever order they came.
 #[derive(Default)]
 struct WaitingCalls(BTreeMap<(u128, u64), ChatCall>);
 
@@ -352,31 +416,32 @@ impl WaitingCalls {
     fn put(&mut self, call: ChatCall) -> Option<ChatCall> {
         let Some(call_id) = &call.call_id else { return Some(call) };
         let key = Self::key(&call.trace_id, call_id);
-        if self.0.contains_key(&key) {
-            // Repeated by a span around or after it. The first counts.
+        if let Some(other) = self.0.get_mut(&key) {
+            // Repeated by a span around or after it. The earliest counts, whichever was read first.
+            if place_of(&call) < place_of(other) {
+                *other = call;
+            }
             return None;
         }
         self.0.insert(key, call);
         if self.0.len() > BATCH_SPANS { self.0.pop_first().map(|(_, call)| call) } else { None }
     }
 
-    /// Lets the call of this span go, and gives the span the arguments that it lacks.
-    fn meet(&mut self, span: &mut SpanRow) {
-        let Some(call_id) = &span.call_id else { return };
-        let Some(call) = self.0.remove(&Self::key(&span.trace_id, call_id)) else { return };
-        if span.tool_args.is_none() && call.tool_args.is_some() {
-            span.tool_args = call.tool_args;
-            span.args_key = call.args_key;
-            span.args = call.args;
-            span.args_from_messages = true;
-        } else if span.args_key.is_some() && call.args_key != span.args_key {
-            span.asked_args = call.args_key;
-        }
+    /// Lets the call of this span go; gives it back when it says something of the arguments that the span does not.
+    fn meet(&mut self, span: &SpanRow) -> Option<ChatCall> {
+        let call = self.0.remove(&Self::key(&span.trace_id, span.call_id.as_ref()?))?;
+        let adds = call.tool_args.is_some() && (span.tool_args.is_none() || call.args_key != span.args_key);
+        adds.then_some(call)
     }
 
     fn rest(self) -> impl Iterator<Item = ChatCall> {
         self.0.into_values()
     }
+}
+
+/// Where a call stands among the calls of its trace.
+fn place_of(call: &ChatCall) -> (i64, &str, u64) {
+    (call.time_ns, &call.span_id, call.position)
 }
 
 /// The failures of calls told so far: every later message repeats the earlier ones.
@@ -387,7 +452,7 @@ impl ToldFailures {
     /// Whether the failure is told for the first time.
     fn insert(&mut self, failure: &ChatFailure) -> bool {
         let mut hasher = DefaultHasher::new();
-        failure.call_id.hash(&mut hasher);
+        (&failure.call_id, &failure.failure).hash(&mut hasher);
         self.0.insert((u128::from_str_radix(&failure.trace_id, 16).unwrap_or_default(), hasher.finish()))
     }
 }

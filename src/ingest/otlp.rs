@@ -5,6 +5,7 @@
 
 pub(crate) mod any_value;
 pub(crate) mod ids;
+mod observe;
 mod row;
 
 use std::borrow::Cow;
@@ -60,12 +61,13 @@ impl<'de> Reader<'de> for Resource<'_, '_, 'de> {
 /// members come in any order.
 pub(crate) struct ResourceGroup {
     first_row: usize,
+    first_group: usize,
     service_name: Option<String>,
 }
 
 impl ResourceGroup {
     pub(crate) fn new(sink: &Sink) -> Self {
-        Self { first_row: sink.row_count(), service_name: None }
+        Self { first_row: sink.row_count(), first_group: sink.group_count(), service_name: None }
     }
 
     /// Whether [`ResourceGroup::member`] reads the member of this name.
@@ -100,9 +102,12 @@ impl ResourceGroup {
     }
 
     pub(crate) fn finish(self, sink: &mut Sink) {
-        if self.service_name.is_some() {
+        if let Some(service_name) = &self.service_name {
             for row in sink.rows_since(self.first_row) {
                 row.service_name.clone_from(&self.service_name);
+            }
+            for group in sink.groups_since(self.first_group) {
+                group.key.service.clone_from(service_name);
             }
         }
     }
@@ -145,6 +150,8 @@ impl<'de> Reader<'de> for ScopeGroup<'_, '_, 'de> {
     fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
         let sink = &mut *self.0;
         let (first_row, seen_before) = (sink.row_count(), sink.seen());
+        sink.begin_group();
+        let mut schema_url = None;
         let mut scope = ScopeName::default();
         // Spans that stand before the name of their scope, where a convention must know it to judge them.
         let mut waiting = Vec::new();
@@ -162,6 +169,7 @@ impl<'de> Reader<'de> for ScopeGroup<'_, '_, 'de> {
                     let met = map.next_value_seed(Tolerant(&mut SpanList { sink, scope_name }))?;
                     sink.wrong_group(met, &key);
                 }
+                b"schemaUrl" | b"schema_url" if sink.is_observed() => schema_url = text::decode(json::raw(&mut map)?),
                 _ => json::skip(&mut map)?,
             }
         }
@@ -169,6 +177,11 @@ impl<'de> Reader<'de> for ScopeGroup<'_, '_, 'de> {
         for spans in waiting {
             let met = read_raw(spans, &mut SpanList { sink, scope_name });
             sink.wrong_group(met, b"spans");
+        }
+        if let Some(group) = sink.observed_group() {
+            group.key.scope = scope_name.unwrap_or_default().to_owned();
+            group.key.version = scope.version.as_deref().unwrap_or_default().to_owned();
+            group.key.schema_url = schema_url.as_deref().unwrap_or_default().to_owned();
         }
         sink.count_scope(scope_name.unwrap_or_default(), sink.seen() - seen_before);
         if let Some(name) = scope_name {
@@ -183,16 +196,17 @@ impl<'de> Reader<'de> for ScopeGroup<'_, '_, 'de> {
 #[derive(Default)]
 struct ScopeName<'de> {
     name: Option<Cow<'de, str>>,
+    version: Option<Cow<'de, str>>,
     is_known: bool,
 }
 
 impl<'de> Reader<'de> for ScopeName<'de> {
     fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
         while let Some(key) = map.next_key_seed(Key)? {
-            if &*key == b"name" {
-                self.name = text::decode(json::raw(&mut map)?).filter(|name| !name.is_empty());
-            } else {
-                json::skip(&mut map)?;
+            match &*key {
+                b"name" => self.name = text::decode(json::raw(&mut map)?).filter(|name| !name.is_empty()),
+                b"version" => self.version = text::decode(json::raw(&mut map)?),
+                _ => json::skip(&mut map)?,
             }
         }
         Ok(Met::Wanted)
@@ -232,6 +246,7 @@ struct SpanReader<'r, 'a, 'de> {
 impl<'de> Reader<'de> for SpanReader<'_, '_, 'de> {
     fn object<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<Met, A::Error> {
         let keys = self.sink.context.conventions.wanted();
+        let is_observed = self.sink.is_observed();
         let attributes = &mut self.sink.attributes;
         attributes.clear(keys);
         while let Some(key) = map.next_key_seed(Key)? {
@@ -244,6 +259,13 @@ impl<'de> Reader<'de> for SpanReader<'_, '_, 'de> {
                 b"endTimeUnixNano" | b"end_time_unix_nano" => &mut self.span.end,
                 b"status" => &mut self.span.status,
                 b"events" => &mut self.span.events,
+                b"attributes" if is_observed => {
+                    let list = json::raw(&mut map)?;
+                    self.span.attributes = Some(list);
+                    let met = read_raw(list, &mut AttributeList { keys, attributes });
+                    attributes.note(met);
+                    continue;
+                }
                 b"attributes" => {
                     let met = map.next_value_seed(Tolerant(&mut AttributeList { keys, attributes }))?;
                     attributes.note(met);
@@ -271,6 +293,8 @@ struct Span<'de> {
     end: Option<&'de str>,
     status: Option<&'de str>,
     events: Option<&'de str>,
+    /// Kept aside only when the reading is observed.
+    attributes: Option<&'de str>,
 }
 
 impl<'de> Span<'de> {
@@ -287,7 +311,11 @@ impl<'de> Span<'de> {
             parent_span_id: self.parent_span_id,
             events: self.events,
         };
-        match sink.context.conventions.recognise(&data) {
+        let recognised = sink.context.conventions.recognise(&data);
+        if sink.is_observed() {
+            self.observe(sink, &data, &recognised);
+        }
+        match recognised {
             Recognised::Kept(convention, operation) => {
                 if operation == Operation::InvokeAgent {
                     self.read_messages(sink, &data, true);
@@ -303,8 +331,8 @@ impl<'de> Span<'de> {
         sink.attributes = attributes;
     }
 
-    /// Tool calls in the messages of a span: of a run where conventions say so, else of one that is not kept. A span without readable ids or times says nothing that
-    /// could be placed.
+    /// Tool calls in the messages of a span: of a run where conventions say so, else of one that is not kept. A span
+    /// without readable ids or times says nothing that could be placed.
     fn read_messages(&self, sink: &mut Sink<'_, 'de>, data: &SpanData<'_, 'de>, is_run: bool) {
         let conventions = sink.context.conventions;
         let asked = messages::calls_of(conventions, data, is_run);
@@ -322,6 +350,9 @@ impl<'de> Span<'de> {
         let asked = asked.into_iter().filter(|call| !conventions.is_no_tool(&call.name));
         for (position, AskedCall { name, arguments, id }) in (1_u64..).zip(asked) {
             let recorded = RecordedArgs::read(convention, arguments);
+            if let Some(group) = sink.observed_group() {
+                group.seen.asked_calls += 1;
+            }
             sink.keep_chat_call(ChatCall {
                 trace_id: trace_id.clone(),
                 span_id: span_id.clone(),
@@ -356,13 +387,7 @@ impl<'de> Span<'de> {
         }
     }
 
-    fn keep(
-        &self,
-        sink: &mut Sink<'_, 'de>,
-        convention: &Convention,
-        operation: Operation,
-        data: &SpanData<'_, 'de>,
-    ) {
+    fn keep(&self, sink: &mut Sink<'_, 'de>, convention: &Convention, operation: Operation, data: &SpanData<'_, 'de>) {
         let attributes = data.attributes;
         let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES);
         let span_id = Id::read(self.span_id, SPAN_ID_BYTES);
@@ -391,6 +416,9 @@ impl<'de> Span<'de> {
         let (row, args_problem) = checked.into_row(ids, names, sink.context.line);
         if let Some(problem) = args_problem {
             sink.span_issue(problem, known, self.first());
+        }
+        if let Some(group) = sink.observed_group() {
+            group.add_row(&row, row::has_status(self.status));
         }
         sink.keep(row);
     }

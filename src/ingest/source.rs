@@ -19,6 +19,8 @@ pub use hash::HashMark;
 pub use input::{Compression, Input, open};
 pub use probe::{Fingerprint, GoOn, PRINT_BYTES, Probe, print_of};
 
+/// How the names of trace files end, compressed or not. `.binpb` and `.pb` are what protobuf gives its binary files.
+const TRACE_ENDINGS: [&str; 6] = [".json", ".jsonl", ".ndjson", ".pb", ".binpb", ".otlp"];
 /// The name that stands for standard input.
 const STDIN_NAME: &str = "-";
 
@@ -76,9 +78,9 @@ pub enum SourceError {
 
 /// Turns the arguments of the command line into the inputs to read.
 ///
-/// A path is a file (any name), a folder (walked for `*.json`, `*.jsonl`, `*.ndjson` and the same with `.gz` or
-/// `.zst`, in either case), a glob, or `-`. Arguments keep their order, what one argument gives is sorted by path,
-/// and a file that is reached twice, under whatever name, is returned once.
+/// A path is a file (any name), a folder (walked for `*.json`, `*.jsonl`, `*.ndjson`, for protobuf `*.pb`, `*.binpb`
+/// and `*.otlp`, and for the same with `.gz` or `.zst`, in either case), a glob, or `-`. Arguments keep their order,
+/// what one argument gives is sorted by path, and a file that is reached twice, under whatever name, is returned once.
 ///
 /// # Errors
 /// The first argument that gives nothing to read.
@@ -170,7 +172,7 @@ fn is_trace_name(path: &Path) -> bool {
     let Some(name) = path.file_name() else { return false };
     let name = name.to_string_lossy().to_ascii_lowercase();
     let stem = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-    [".json", ".jsonl", ".ndjson"].iter().any(|ending| stem.ends_with(ending))
+    TRACE_ENDINGS.iter().any(|ending| stem.ends_with(ending))
 }
 
 /// The files that a glob matches, sorted; folders that it matches are walked.

@@ -149,8 +149,6 @@ impl<'de> Columns<'de> {
             tool_args,
             tool_args_raw: None,
             args_form: None,
-            args_from_messages: false,
-            asked_args: None,
             args_key: None,
             args: Vec::new(),
             status,
@@ -258,7 +256,7 @@ impl<'r, 'a, 'de> RowList<'r, 'a, 'de> {
             self.sink.issue(Problem::new(IssueCode::GroupInvalid, "spans"));
         }
         let others = (self.others > 0).then(|| Problem::new(IssueCode::NotTraceData, "spans"));
-        (self.rows > 0 || self.wrong || self.others == 0, others)
+        (self.rows > 0 || self.others == 0, others)
     }
 }
 

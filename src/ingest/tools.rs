@@ -25,6 +25,9 @@ const SCHEMA_KEYS: [&str; 4] = ["json_schema", "parameters", "input_schema", "in
 /// The schema of a function that declares no parameters; OpenAI lets it be left out.
 const SCHEMA_OF_NO_PARAMETERS: &str = "{}";
 
+/// Further keys of schemas in traces: Pydantic AI.
+const RECORDED_SCHEMA_KEYS: [&str; 1] = ["parameters_json_schema"];
+
 const BOM: char = '\u{feff}';
 
 /// Limits for the definitions that carry none of their own.
@@ -74,6 +77,60 @@ pub fn parse_tools(text: &str, source: &str, defaults: ToolDefaults) -> Result<(
     }
     let Reading { tools, issues, .. } = reading;
     Ok((ToolSet { sha256: hash(&tools), source: source.to_owned(), tools }, issues))
+}
+
+/// A tool definition as a trace carries it. It has no limits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedTool {
+    /// Name, never empty.
+    pub tool_name: String,
+    /// Description; empty when none was recorded.
+    pub description: String,
+    /// JSON Schema of the arguments as text; none when it was left out, as instrumentations may.
+    pub json_schema: Option<String>,
+}
+
+/// The definitions in a JSON text of a trace: one, or a list of them, each in any form that [`parse_tools`] reads, as
+/// JSON in a string, as Amazon Bedrock writes it, or as a bare name. Unlike in a tools.json, a function without
+/// parameters is one whose parameters were not recorded.
+///
+/// None when the text is not JSON; members that are no definitions are left out.
+pub(crate) fn recorded_tools(text: &str) -> Option<Vec<RecordedTool>> {
+    let root: &RawValue = serde_json::from_str(text).ok()?;
+    match root.get().as_bytes().first() {
+        // JSON in a string, once more.
+        Some(b'"') => {
+            let inner: String = serde_json::from_str(root.get()).ok()?;
+            if inner.trim_start().starts_with(['[', '{']) { recorded_tools(&inner) } else { None }
+        }
+        _ => match find_list(root) {
+            Some(members) => Some(members.into_iter().filter_map(recorded_member).collect()),
+            None => Some(recorded_member(root).into_iter().collect()),
+        },
+    }
+}
+
+fn recorded_member(member: &RawValue) -> Option<RecordedTool> {
+    if let Ok(text) = serde_json::from_str::<String>(member.get()) {
+        if text.trim_start().starts_with('{') {
+            return recorded_object(&text);
+        }
+        let named = RecordedTool { tool_name: text, description: String::new(), json_schema: None };
+        return (!named.tool_name.is_empty()).then_some(named);
+    }
+    recorded_object(member.get())
+}
+
+fn recorded_object(text: &str) -> Option<RecordedTool> {
+    let outer = Members::parse(text)?;
+    let outer = outer.get("toolSpec").and_then(Members::of).unwrap_or(outer);
+    let form = Form::of(&outer).ok()?;
+    let mut keys = SCHEMA_KEYS.into_iter().chain(RECORDED_SCHEMA_KEYS);
+    let json_schema = keys.find_map(|key| form.member(key)).map(|schema| {
+        let inside = Members::of(schema).filter(|members| members.entries.len() == 1);
+        text_of(inside.and_then(|members| members.get("json")).unwrap_or(schema))
+    });
+    Some(RecordedTool { description: form.description(), json_schema, tool_name: form.name })
 }
 
 fn not_json(error: serde_json::Error) -> ToolsError {
@@ -293,7 +350,7 @@ fn read_limit(text: &str) -> Option<i64> {
 }
 
 /// Checks that the text is a JSON Schema and lists its keys.
-fn inspect_schema(text: &str) -> Result<Vec<DeclaredParam>, String> {
+pub(crate) fn inspect_schema(text: &str) -> Result<Vec<DeclaredParam>, String> {
     let schema: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
     if Draft::default().detect(&schema) == Draft::Unknown {
         // Asked for one that is not built in, the validator would try to fetch it.

@@ -75,6 +75,16 @@ issue_codes! {
     GroupInvalid "group_invalid" DataLoss,
     /// The compressed stream ends early or is damaged; what came before it was read. Detail: the decoder's words.
     StreamDamaged "stream_damaged" DataLoss,
+    /// A message of a file of messages (protobuf, or zstd frames) cannot be decoded: it is passed over. Detail: why.
+    RecordDamaged "record_damaged" DataLoss,
+    /// The file ends within a message. Detail: how many bytes of it there are, of how many.
+    RecordTruncated "record_truncated" DataLoss,
+    /// A file that holds no traces in any form that is read. Detail: what it seems to be.
+    UnknownFormat "unknown_format" DataLoss,
+    /// A list of search results, which names traces and does not hold them. Detail: the key.
+    SearchResults "search_results" DataLoss,
+    /// Characters that are no valid Unicode (lone surrogates, wrong UTF-8) were replaced. Detail: how many.
+    TextReplaced "text_replaced" Warning,
     /// A span without a trace id.
     TraceIdMissing "trace_id_missing" DataLoss,
     /// A trace id that is no 16 bytes in hex or base64. Detail: the value.

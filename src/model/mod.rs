@@ -6,9 +6,11 @@
 pub mod diagnosis;
 pub mod issue;
 pub mod span;
+pub mod store_info;
 pub mod tool;
 
 pub use diagnosis::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use issue::{Issue, IssueCode, Severity};
 pub use span::{ArgsForm, CallArg, ChatCall, ChatFailure, JsonType, Operation, SpanLink, SpanRow, Status};
+pub use store_info::{StoreInfo, TableClass, TableInfo, ToolSetInfo};
 pub use tool::{DeclaredParam, ToolDefinition, ToolSet};

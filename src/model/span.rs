@@ -130,10 +130,6 @@ pub struct SpanRow {
     pub tool_args_raw: Option<String>,
     /// How the arguments were recorded, where that is not plainly.
     pub args_form: Option<ArgsForm>,
-    /// Whether the arguments were taken from the message that asked for the call, because its span has none.
-    pub args_from_messages: bool,
-    /// The canonical arguments in that message, where those of the span differ.
-    pub asked_args: Option<String>,
     /// The arguments in canonical form: keys sorted at every level, compact, number text kept, escapes
     /// decoded. None when nothing was recorded or when it is not JSON.
     pub args_key: Option<String>,

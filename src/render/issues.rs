@@ -127,3 +127,9 @@ pub fn ingest_summary(texts: &Texts, summary: &IngestSummary) -> String {
         },
     )
 }
+
+/// How many values of each kind (`ingest::mask::MaskKind`) `ingest --mask` replaced.
+#[must_use]
+pub fn masked(texts: &Texts, counts: &BTreeMap<&'static str, u64>) -> String {
+    texts.render("masked.j2", context! { counts => counts, total => counts.values().sum::<u64>() })
+}

@@ -4,13 +4,17 @@
 //! Markdown and the tree of `explain`. Queries nothing, decides nothing, does no I/O. Another language is
 //! a folder beside `ko` with files of the same names.
 
+pub mod doctor;
 pub mod draft;
+pub mod drift;
 pub mod errors;
 pub mod issues;
 pub mod josa;
 pub mod layout;
 pub mod markdown;
 pub mod notes;
+pub mod receive;
+pub mod store;
 pub mod summary;
 pub mod terminal;
 pub mod tree;
@@ -27,13 +31,21 @@ use layout::{plain_short, thousands};
 
 /// Every template by its file name.
 const TEMPLATES: &[(&str, &str)] = &[
+    ("doctor.j2", include_str!("templates/ko/doctor.j2")),
+    ("doctor_suggestion.j2", include_str!("templates/ko/doctor_suggestion.j2")),
     ("draft.j2", include_str!("templates/ko/draft.j2")),
+    ("drift.j2", include_str!("templates/ko/drift.j2")),
     ("errors.j2", include_str!("templates/ko/errors.j2")),
     ("ingest_summary.j2", include_str!("templates/ko/ingest_summary.j2")),
+    ("extracted.j2", include_str!("templates/ko/extracted.j2")),
     ("issue_reasons.j2", include_str!("templates/ko/issue_reasons.j2")),
+    ("masked.j2", include_str!("templates/ko/masked.j2")),
+    ("masked_list.j2", include_str!("templates/ko/masked_list.j2")),
     ("notes.j2", include_str!("templates/ko/notes.j2")),
+    ("receive.j2", include_str!("templates/ko/receive.j2")),
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),
     ("skipped_lines.j2", include_str!("templates/ko/skipped_lines.j2")),
+    ("store_words.j2", include_str!("templates/ko/store_words.j2")),
     ("summary.j2", include_str!("templates/ko/summary.j2")),
     ("watch.j2", include_str!("templates/ko/watch.j2")),
 ];

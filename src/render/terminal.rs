@@ -38,8 +38,8 @@ pub struct RunView<'a> {
     pub diagnosis: &'a Diagnosis,
     /// Start, ISO 8601 with +09:00.
     pub start_time: String,
-    /// Duration in milliseconds and status of the calls that findings rest on, by span id. A call that stands in messages
-    /// only has no duration, and a status where they say so.
+    /// Duration in milliseconds and status of the calls that findings rest on, by span id. A call that stands in
+    /// messages only has no duration, and a status where they say so.
     pub calls: &'a BTreeMap<String, (Option<i64>, Option<Status>)>,
     /// Tool and its description as it stands, when there is a draft.
     pub described: Option<(&'a str, &'a str)>,

@@ -17,8 +17,7 @@ pub(super) fn phrase(texts: &Texts, key: &str, values: Value) -> String {
 
 /// A sentence for each convention of calls without arguments: what makes it record them.
 pub(super) fn captures(texts: &Texts, captures: &[(String, Option<String>)]) -> Vec<String> {
-    let sentence = |(convention, setting): &(String, Option<String>)| {
-        phrase(texts, "capture", context! { convention, setting })
-    };
+    let sentence =
+        |(convention, setting): &(String, Option<String>)| phrase(texts, "capture", context! { convention, setting });
     captures.iter().map(sentence).collect()
 }

@@ -58,7 +58,7 @@ pub struct SourceWriter<'store> {
     batch_id: i64,
     /// Shapes of arguments of this file that are in `arg_shapes` already.
     shapes: BTreeSet<String>,
-    has_chat_calls: bool,
+    has_messages: bool,
     finished: bool,
 }
 
@@ -126,9 +126,41 @@ impl Store {
             source_id,
             batch_id,
             shapes: BTreeSet::new(),
-            has_chat_calls: false,
+            has_messages: false,
             finished: false,
         })
+    }
+}
+
+impl Store {
+    /// Takes back what the traces in `touched` took from messages and from spans of the same call, so that it is worked
+    /// out anew.
+    pub(super) fn take_back(&self) -> Result<(), StoreError> {
+        if self.has_rows("chat_calls")? {
+            self.step("settle/take_back.sql", include_str!("../../sql/settle/take_back.sql"))?;
+        }
+        if self.has_rows("merged_spans")? {
+            self.step("settle/restore.sql", include_str!("../../sql/settle/restore.sql"))?;
+        }
+        Ok(())
+    }
+
+    /// Works out parents, spans of one call and calls without spans of the traces in `touched`.
+    pub(super) fn settle_touched(&self) -> Result<(), StoreError> {
+        self.step("settle/parents.sql", include_str!("../../sql/settle/parents.sql"))?;
+        self.step("settle/same_call.sql", include_str!("../../sql/settle/same_call.sql"))?;
+        if self.has_rows("same_call")? {
+            self.step("settle/merge.sql", include_str!("../../sql/settle/merge.sql"))?;
+        }
+        if self.has_rows("chat_calls")? {
+            self.step("settle/chat_calls.sql", include_str!("../../sql/settle/chat_calls.sql"))?;
+        }
+        Ok(())
+    }
+
+    /// Brings the counts of every file in line with what is merged.
+    pub(super) fn count_merged(&self) -> Result<(), StoreError> {
+        self.step("settle/merged_counts.sql", include_str!("../../sql/settle/merged_counts.sql"))
     }
 }
 
@@ -162,13 +194,14 @@ impl SourceWriter<'_> {
     /// `Statement`, `DiskFull`.
     pub fn append_messages(&mut self, calls: &[ChatCall], failures: &[ChatFailure]) -> Result<(), StoreError> {
         if !calls.is_empty() {
-            self.has_chat_calls = true;
+            self.has_messages = true;
             let shape = |call: &ChatCall| batch::args_shape(call.args_key.as_deref(), &call.args);
             let shapes: Vec<Option<String>> = calls.iter().map(shape).collect();
             self.append_batch("chat_calls", batch::chat_calls(calls, &shapes, self.source_id, self.batch_id))?;
             self.append_shapes(shapes, calls.iter().map(|call| call.args.as_slice()))?;
         }
         if !failures.is_empty() {
+            self.has_messages = true;
             self.append_batch("chat_failures", batch::chat_failures(failures, self.source_id))?;
         }
         Ok(())
@@ -217,26 +250,21 @@ impl SourceWriter<'_> {
         mut totals: SourceTotals,
         reason: Reason<'_>,
     ) -> Result<(SourceTotals, Vec<Issue>), StoreError> {
-        if self.store.has_rows("merged_spans")? {
-            self.run("settle/restore.sql", include_str!("../../sql/settle/restore.sql"))?;
-        }
+        self.run("settle/touched.sql", include_str!("../../sql/settle/touched.sql"))?;
+        self.store.take_back()?;
         let mut found = self.settle_repeated(&mut totals)?;
+        if self.has_messages {
+            self.run("settle/repeated_calls.sql", include_str!("../../sql/settle/repeated_calls.sql"))?;
+        }
         self.run("settle/traces.sql", include_str!("../../sql/settle/traces.sql"))?;
-        self.run("settle/parents.sql", include_str!("../../sql/settle/parents.sql"))?;
-        self.run("settle/same_call.sql", include_str!("../../sql/settle/same_call.sql"))?;
-        if self.store.has_rows("same_call")? {
-            self.run("settle/merge.sql", include_str!("../../sql/settle/merge.sql"))?;
-        }
-        if self.has_chat_calls || self.store.has_rows("chat_calls")? {
-            self.run("settle/chat_calls.sql", include_str!("../../sql/settle/chat_calls.sql"))?;
-        }
+        self.store.settle_touched()?;
         found.extend(self.store.rows("SELECT trace_id FROM cycles ORDER BY trace_id", [], |row| {
             Ok(file_issue(IssueCode::ParentCycle, 0, row.get(0)?, None))
         })?);
         self.append_issues(&found, reason)?;
         totals.traces = self.count("SELECT COUNT(DISTINCT trace_id) FROM spans WHERE source_id = ?")?;
         self.record(&totals)?;
-        self.run("settle/merged_counts.sql", include_str!("../../sql/settle/merged_counts.sql"))?;
+        self.store.count_merged()?;
         totals.spans_merged = self.count("SELECT spans_merged FROM sources WHERE source_id = ?")?;
         totals.spans_kept -= totals.spans_merged;
         self.store.connection.execute_batch("COMMIT").map_err(StoreError::statement("committing a file"))?;

@@ -12,23 +12,39 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0001_create_store.sql", include_str!("../../migrations/0001_create_store.sql")),
     ("0002_keep_calls_without_spans.sql", include_str!("../../migrations/0002_keep_calls_without_spans.sql")),
     ("0003_follow_files.sql", include_str!("../../migrations/0003_follow_files.sql")),
+    ("0004_add_mask_key.sql", include_str!("../../migrations/0004_add_mask_key.sql")),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     version BIGINT NOT NULL, name VARCHAR NOT NULL, sha256 VARCHAR NOT NULL)";
 
+/// Version of the tables that this program works with.
+pub(super) const fn known_version() -> i64 {
+    MIGRATIONS.len() as i64
+}
+
+/// Name and sha256 of every migration, in order.
+pub(super) fn history() -> Vec<(String, String)> {
+    MIGRATIONS.iter().map(|(name, sql)| ((*name).to_owned(), sha256_hex(sql.as_bytes()))).collect()
+}
+
 /// Applies what is missing; refuses a store that is newer or whose history differs.
 pub(super) fn run(connection: &mut Connection) -> Result<(), StoreError> {
+    run_to(connection, known_version())
+}
+
+/// The same up to a version: tables as an earlier program had them.
+pub(super) fn run_to(connection: &mut Connection, version: i64) -> Result<(), StoreError> {
     connection.execute_batch(CREATE_HISTORY).map_err(StoreError::statement("schema_migrations"))?;
     let found: i64 = connection
         .query_row("SELECT COALESCE(MAX(version), 0) FROM schema_migrations", [], |row| row.get(0))
         .map_err(StoreError::statement("schema_migrations"))?;
-    let known = MIGRATIONS.len() as i64;
+    let known = known_version();
     if found > known {
         return Err(StoreError::Newer { found, known });
     }
-    for (index, (name, sql)) in MIGRATIONS.iter().enumerate() {
-        apply(connection, index as i64 + 1, name, sql)?;
+    for (number, (name, sql)) in (1..=version).zip(MIGRATIONS) {
+        apply(connection, number, name, sql)?;
     }
     Ok(())
 }

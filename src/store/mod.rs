@@ -6,6 +6,8 @@
 
 mod append;
 mod batch;
+pub mod care;
+mod mask;
 mod migrate;
 mod positions;
 mod read;
@@ -19,8 +21,9 @@ use duckdb::{Config, Connection};
 
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
+pub use mask::MaskKey;
 pub use positions::{KnownPosition, SourcePosition};
-pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, ToolSetRow, UnjudgedRow};
+pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow};
 pub use touched::BatchTotals;
 pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
 
@@ -172,6 +175,11 @@ impl Store {
     /// `Statement` when DuckDB refuses them.
     pub fn execute(&self, sql: &str) -> Result<(), StoreError> {
         self.connection.execute_batch(sql).map_err(StoreError::statement(sql))
+    }
+
+    /// Runs statements; `what` names the step.
+    fn step(&self, what: &str, sql: &str) -> Result<(), StoreError> {
+        self.connection.execute_batch(sql).map_err(StoreError::statement(what))
     }
 
     fn has_rows(&self, table: &str) -> Result<bool, StoreError> {

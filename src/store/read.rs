@@ -205,6 +205,33 @@ pub struct SpanRecord {
     pub line: i64,
 }
 
+/// How traces hang together, in numbers of kept spans.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Structure {
+    /// Traces with a kept span.
+    pub traces: u64,
+    /// Agent runs, inner ones included.
+    pub runs: u64,
+    /// Tool calls with a span.
+    pub calls: u64,
+    /// Traces without any agent run.
+    pub traces_without_run: u64,
+    /// Spans that name a parent which is not there.
+    pub orphans: u64,
+    /// Spans that start before the kept span around them.
+    pub early_children: u64,
+    /// By how much the worst of them does, in milliseconds.
+    pub earliest_ms: u64,
+    /// Traces whose calls have the times of their export instead of their own.
+    pub stamped_traces: u64,
+    /// Services.
+    pub services: u64,
+    /// Traces with spans of several services.
+    pub traces_of_several_services: u64,
+    /// Runs that do not name their agent.
+    pub unnamed_runs: u64,
+}
+
 impl Store {
     /// Limits the views to `scope` until [`Store::end_judgement`], inside a transaction, so that a kill
     /// leaves no limit behind; and runs the rules once.
@@ -395,6 +422,29 @@ impl Store {
                 with_max_retries: row.get(5)?,
                 without_span: row.get(6)?,
                 failed_beside_status: row.get(7)?,
+            })
+        })?;
+        Ok(rows.into_iter().next().unwrap_or_default())
+    }
+
+    /// How the traces of the store hang together.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn structure(&self) -> Result<Structure, StoreError> {
+        let rows = self.rows(include_str!("../../sql/queries/structure.sql"), [], |row| {
+            Ok(Structure {
+                traces: row.get(0)?,
+                runs: row.get(1)?,
+                calls: row.get(2)?,
+                traces_without_run: row.get(3)?,
+                orphans: row.get(4)?,
+                early_children: row.get(5)?,
+                earliest_ms: row.get(6)?,
+                stamped_traces: row.get(7)?,
+                services: row.get(8)?,
+                traces_of_several_services: row.get(9)?,
+                unnamed_runs: row.get(10)?,
             })
         })?;
         Ok(rows.into_iter().next().unwrap_or_default())

@@ -124,7 +124,7 @@ fn ingest_records_the_rule_set_that_judged() {
         .query_text("SELECT rule_set, LENGTH(rule_set_sha256), runs, runs_with_findings, unjudged FROM judgements")
         .unwrap();
     let cells: Vec<&str> = rows[0].iter().map(|cell| cell.as_deref().unwrap()).collect();
-    assert_eq!(cells, ["set_diagnosis_v1", "64", "8", "6", "0"]);
+    assert_eq!(cells, ["set_diagnosis_v2", "64", "8", "6", "0"]);
 }
 
 #[test]
@@ -312,12 +312,19 @@ fn explain_shows_the_run_and_the_sql_that_finds_it_again() {
 #[test]
 fn rules_list_and_show() {
     let listed = stdout(&run(&["rules"]));
-    for rule in ["undefined_tool", "args_mismatch", "timeout_exceeded", "retry_over_limit", "error_hidden"] {
+    let in_force = [
+        ("undefined_tool", 2),
+        ("args_mismatch", 2),
+        ("timeout_exceeded", 1),
+        ("retry_over_limit", 1),
+        ("error_hidden", 2),
+    ];
+    for (rule, version) in in_force {
         assert!(listed.contains(rule));
         let shown = stdout(&run(&["rules", "show", rule]));
-        assert_eq!(shown, fs::read_to_string(format!("sql/rules/{rule}/v1.sql")).unwrap());
+        assert_eq!(shown, fs::read_to_string(format!("sql/rules/{rule}/v{version}.sql")).unwrap());
     }
-    assert!(stdout(&run(&["rules", "show", "error-hidden"])).contains("rule_error_hidden_v1"));
+    assert!(stdout(&run(&["rules", "show", "error-hidden"])).contains("rule_error_hidden_v2"));
 }
 
 #[test]

@@ -411,7 +411,8 @@ fn tool_call_without_a_name_is_skipped() {
     }
     assert_eq!(named("{\"intValue\":\"5\"}").row().tool_name.as_deref(), Some("5"));
     assert_eq!(named("{\"string_value\":\"t\"}").row().tool_name.as_deref(), Some("t"));
-    assert_eq!(named("{\"stringValue\":\"t\\ud83d\"}").row().tool_name.as_deref(), Some("t\u{fffd}"));
+    let replaced = read(&named("{\"stringValue\":\"t\\ud83d\"}").request());
+    assert_eq!((codes(&replaced), replaced.spans[0].tool_name.as_deref()), (vec!["text_replaced"], Some("t\u{fffd}")));
 }
 
 #[test]

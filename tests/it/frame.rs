@@ -49,6 +49,7 @@ fn drive<R: Read>(mut reader: LineReader<R>) -> (Vec<String>, u64) {
                 events.push(format!("damaged@{number}"));
                 continue;
             }
+            Some(problem @ Framed::Problem { .. }) => panic!("lines have no such problem: {problem:?}"),
             Some(Framed::Line(line)) => (shown(line.bytes), line.number, line.lines, values(line.bytes)),
         };
         let mut good = outcome.is_ok();
@@ -509,6 +510,7 @@ proptest! {
                     prop_assert_eq!(byte_offset, bytes.len() as u64);
                     damages += 1;
                 }
+                Framed::Problem { code, .. } => panic!("lines have no such problem: {code:?}"),
                 Framed::Line(_) => {
                     let _ = reader.extend();
                     let line = reader.current();

@@ -92,9 +92,17 @@ fn folder_gives_trace_files_sorted_by_path() {
             "json",
             "x.gz",
             "x.json.bz2",
+            "p.pb",
+            "p.binpb",
+            "p.OTLP",
+            "p.binpb.zst",
+            "p.proto",
+            "pb",
         ],
     );
-    assert_eq!(expanded(folder.path(), ""), ["UP.JSON", "a/z.ndjson", "a.json", "b.jsonl", "c.json.gz", "c.jsonl.zst"]);
+    let text = ["UP.JSON", "a/z.ndjson", "a.json", "b.jsonl", "c.json.gz", "c.jsonl.zst"];
+    let protobuf = ["p.OTLP", "p.binpb", "p.binpb.zst", "p.pb"];
+    assert_eq!(expanded(folder.path(), ""), [&text[..], &protobuf].concat());
 }
 
 #[test]

@@ -248,6 +248,7 @@ pub(crate) struct Fixture {
     spans: Vec<Span>,
     tool_sets: BTreeMap<String, Option<String>>,
     statements: String,
+    then: String,
 }
 
 impl Fixture {
@@ -311,6 +312,12 @@ impl Fixture {
         self
     }
 
+    /// Runs statements of its own, after the spans came in.
+    pub(crate) fn then(mut self, statements: &str) -> Self {
+        self.then += statements;
+        self
+    }
+
     /// Everything as statements. Spans go in last first: the order of insertion must not matter.
     pub(crate) fn statements(self) -> String {
         let mut sql = self.statements;
@@ -329,7 +336,7 @@ impl Fixture {
                 }
             }
         }
-        sql
+        sql + &self.then
     }
 
     /// A store in memory with these rows.

@@ -71,14 +71,21 @@ pub(crate) fn judge_file(traces: &Path, tools: &str) -> Outcome {
     judge_file_with(traces, tools, MissingStatus::Skip)
 }
 
+/// Judges files, one after the other into one store.
+pub(crate) fn judge_files(traces: &[&Path], tools: &str) -> Outcome {
+    let mut run = Run::new(MissingStatus::Skip);
+    run.begin(tools);
+    for path in traces {
+        run.read_file(path);
+    }
+    run.judge()
+}
+
 /// Judges a file whose spans without `status` are taken so.
 pub(crate) fn judge_file_with(traces: &Path, tools: &str, missing_status: MissingStatus) -> Outcome {
     let mut run = Run::new(missing_status);
     run.begin(tools);
-    let opened = source::open(&Source::File(traces.to_owned()));
-    let mut input = opened.unwrap_or_else(|error| panic!("{}: {error}", traces.display()));
-    let start = Start { line: 1, byte_offset: input.bom_bytes() };
-    run.read(&mut input, start);
+    run.read_file(traces);
     run.judge()
 }
 
@@ -101,6 +108,13 @@ impl Run {
         let (set, _) = parse_tools(tools, "tools.json", ToolDefaults::default()).expect("the tools are a list");
         self.store.load_tools(&set, LOADED_AT).expect("the tools fit the tables");
         self.batch_id = self.store.begin_batch(LOADED_AT).expect("a batch begins");
+    }
+
+    fn read_file(&mut self, traces: &Path) {
+        let opened = source::open(&Source::File(traces.to_owned()));
+        let mut input = opened.unwrap_or_else(|error| panic!("{}: {error}", traces.display()));
+        let start = Start { line: 1, byte_offset: input.bom_bytes() };
+        self.read(&mut input, start);
     }
 
     fn read<R: Read>(&mut self, input: &mut R, start: Start) {

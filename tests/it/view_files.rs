@@ -22,6 +22,8 @@ const RULE_COLUMNS: [(&str, &str); 5] = [
     ("span_id", "VARCHAR"),
     ("start_ns", "BIGINT"),
 ];
+/// Of rules that also judge calls without a span of their own.
+const CALL_COLUMNS: [(&str, &str); 1] = [("call_key", "VARCHAR")];
 /// What the rule on arguments adds.
 const ARGS_COLUMNS: [(&str, &str); 2] = [("arg_key", "VARCHAR"), ("problem", "VARCHAR")];
 /// What the rules with a limit add.
@@ -171,10 +173,12 @@ fn rule_and_note_views_keep_the_column_contract() {
     let store = Store::in_memory().unwrap();
     for file in view_files() {
         let expected = match file.kind() {
-            "rules" => named(&match file.name() {
-                "args_mismatch" => [&RULE_COLUMNS[..], &ARGS_COLUMNS].concat(),
-                "timeout_exceeded" | "retry_over_limit" => [&RULE_COLUMNS[..], &LIMIT_COLUMNS].concat(),
-                _ => RULE_COLUMNS.to_vec(),
+            "rules" => named(&match (file.name(), file.version()) {
+                ("args_mismatch", "v1") => [&RULE_COLUMNS[..], &ARGS_COLUMNS].concat(),
+                ("args_mismatch", _) => [&RULE_COLUMNS[..], &CALL_COLUMNS, &ARGS_COLUMNS].concat(),
+                ("timeout_exceeded" | "retry_over_limit", _) => [&RULE_COLUMNS[..], &LIMIT_COLUMNS].concat(),
+                (_, "v1") => RULE_COLUMNS.to_vec(),
+                _ => [&RULE_COLUMNS[..], &CALL_COLUMNS].concat(),
             }),
             "notes" => named(&NOTE_COLUMNS),
             _ => continue,
@@ -186,10 +190,10 @@ fn rule_and_note_views_keep_the_column_contract() {
 #[test]
 fn set_views_put_the_contract_behind_name_and_place() {
     let store = Store::in_memory().unwrap();
-    let all_rules = [&RULE_COLUMNS[..], &ARGS_COLUMNS, &LIMIT_COLUMNS].concat();
+    let all_rules = [&RULE_COLUMNS[..], &CALL_COLUMNS, &ARGS_COLUMNS, &LIMIT_COLUMNS].concat();
     for (view, own, contract) in [
         (RULE_SET, [("priority", "INTEGER"), ("rule", "VARCHAR")], all_rules),
-        ("set_note_v1", [("place", "INTEGER"), ("note", "VARCHAR")], NOTE_COLUMNS.to_vec()),
+        ("set_note_v2", [("place", "INTEGER"), ("note", "VARCHAR")], NOTE_COLUMNS.to_vec()),
     ] {
         assert_eq!(store.columns(view).unwrap(), named(&[&own[..], &contract].concat()), "{view}");
     }
@@ -209,7 +213,7 @@ fn sets_hold_each_rule_and_each_note_once() {
     let rules: BTreeSet<String> = Rule::ALL.iter().map(|rule| rule.as_str().to_owned()).collect();
     assert_eq!(names("rules"), rules);
     assert_eq!(sources(RULE_SET, "rule_"), Vec::from_iter(rules));
-    assert_eq!(sources("set_note_v1", "note_"), Vec::from_iter(names("notes")));
+    assert_eq!(sources("set_note_v2", "note_"), Vec::from_iter(names("notes")));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! and rules stand here, notes and sets in files of their own. How rows come into the store, and the
 //! words for findings, are tested elsewhere.
 
+mod calls;
 mod notes;
 mod sets;
 
@@ -14,7 +15,13 @@ use super::support::{Fixture, Span, answer, answers, call, tool};
 
 #[test]
 fn view_file_without_a_test_here_is_found() {
-    let tests = [include_str!("views.rs"), include_str!("views/notes.rs"), include_str!("views/sets.rs")].concat();
+    let tests = [
+        include_str!("views.rs"),
+        include_str!("views/calls.rs"),
+        include_str!("views/notes.rs"),
+        include_str!("views/sets.rs"),
+    ]
+    .concat();
     for file in view_files() {
         assert!(tests.contains(&format!("FROM {} ", file.view())), "sql/{} has no test of its rows", file.path);
     }

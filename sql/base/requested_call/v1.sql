@@ -7,7 +7,7 @@
 -- Stays silent when: the call in messages has a span, or repeats another.
 -- Order:   none; start_ns, then call_key, is the order of calls in a trace.
 -- Version: first.
--- Tests:   tests/it/views.rs, tests/it/chat.rs
+-- Tests:   tests/it/views.rs
 CREATE OR REPLACE VIEW base_requested_call_v1 AS
 SELECT
     c.trace_id AS trace_id,

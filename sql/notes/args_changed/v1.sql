@@ -7,7 +7,7 @@
 -- Stays silent when: they are equal, or one of them was not recorded.
 -- Order:   none.
 -- Version: first.
--- Tests:   tests/it/views.rs, tests/it/chat.rs
+-- Tests:   tests/it/views.rs
 CREATE OR REPLACE VIEW note_args_changed_v1 AS
 SELECT
     s.trace_id AS trace_id,

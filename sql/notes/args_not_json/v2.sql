@@ -24,7 +24,7 @@ JOIN spans s ON s.trace_id = c.trace_id AND s.span_id = c.span_id
 WHERE c.tool_args IS NOT NULL
     AND c.args_key IS NULL
     AND NOT (
-        s.args_form IS NOT DISTINCT FROM 'empty'
+        COALESCE(s.args_form, '') = 'empty'
         AND NOT EXISTS (
             SELECT 1 FROM tool_params p
             WHERE p.tool_set = c.tool_set

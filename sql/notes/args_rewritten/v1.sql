@@ -7,7 +7,7 @@
 --                    (another note says so).
 -- Order:   none.
 -- Version: first.
--- Tests:   tests/it/views.rs, tests/it/chat.rs
+-- Tests:   tests/it/views.rs
 CREATE OR REPLACE VIEW note_args_rewritten_v1 AS
 SELECT
     s.trace_id AS trace_id,

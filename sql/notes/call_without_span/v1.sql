@@ -6,7 +6,7 @@
 -- Stays silent when: the call has a span of its own.
 -- Order:   none.
 -- Version: first.
--- Tests:   tests/it/views.rs, tests/it/chat.rs
+-- Tests:   tests/it/views.rs
 CREATE OR REPLACE VIEW note_call_without_span_v1 AS
 SELECT
     c.trace_id AS trace_id,

@@ -6,7 +6,7 @@
 -- Stays silent when: the status says so too, or nothing does.
 -- Order:   none.
 -- Version: first.
--- Tests:   tests/it/views.rs, tests/it/chat.rs
+-- Tests:   tests/it/views.rs
 CREATE OR REPLACE VIEW note_failure_beside_status_v1 AS
 SELECT
     s.trace_id AS trace_id,

@@ -7,7 +7,7 @@
 -- Stays silent when: the run ended in error, or no inner agent failed.
 -- Order:   none.
 -- Version: first.
--- Tests:   tests/it/views.rs, tests/it/chat.rs
+-- Tests:   tests/it/views.rs
 CREATE OR REPLACE VIEW note_inner_agent_failed_v1 AS
 SELECT
     s.trace_id AS trace_id,

@@ -6,7 +6,7 @@
 -- Stays silent when: each call has one span.
 -- Order:   none.
 -- Version: first.
--- Tests:   tests/it/views.rs, tests/it/chat.rs
+-- Tests:   tests/it/views.rs
 CREATE OR REPLACE VIEW note_spans_merged_v1 AS
 SELECT
     m.trace_id AS trace_id,

@@ -10,7 +10,7 @@
 -- Order:   none; tool_params has the order of required and of properties.
 -- Version: second. Calls that stand in the messages of a model only count too;
 --          call_key names each.
--- Tests:   tests/it/views.rs, tests/it/chat.rs
+-- Tests:   tests/it/views.rs
 --
 -- Shapes first, calls second: there are few shapes (24 times cheaper).
 CREATE OR REPLACE VIEW rule_args_mismatch_v2 AS

@@ -12,7 +12,7 @@
 -- NOT EXISTS instead of a window: several times faster, and row-equal.
 -- Version: second. Calls that stand in the messages of a model only count too;
 --          call_key names each.
--- Tests:   tests/it/views.rs, tests/it/chat.rs
+-- Tests:   tests/it/views.rs
 CREATE OR REPLACE VIEW rule_error_hidden_v2 AS
 SELECT
     e.trace_id AS trace_id,

@@ -7,7 +7,7 @@
 -- Order:   none; start_ns, then span_id, orders the calls of a finding.
 -- Version: second. Calls that stand in the messages of a model only count too;
 --          call_key names each.
--- Tests:   tests/it/views.rs, tests/it/chat.rs
+-- Tests:   tests/it/views.rs
 --
 -- Names first, calls second: there are few names.
 CREATE OR REPLACE VIEW rule_undefined_tool_v2 AS

@@ -69,9 +69,10 @@ impl Reading {
         if fingerprint.bytes == 0 || self.input.bytes_read() != fingerprint.bytes {
             return None;
         }
-        let goes_on = *is_text && self.input.compression() == Compression::None;
+        let may_go_on = *is_text && self.input.compression() == Compression::None;
+        let goes_on = report.rest.filter(|_| may_go_on);
         let whole = Rest { start: Start::default(), lines: report.lines, lines_skipped: report.lines_skipped };
-        let rest = if goes_on { report.rest } else { whole };
+        let rest = goes_on.unwrap_or(whole);
         let HashMark { bytes, chain } = self.input.hash_mark();
         Some(SourcePosition {
             identity: self.identity.clone(),
@@ -80,7 +81,7 @@ impl Reading {
             tail_hash: fingerprint.tail.clone(),
             hashed_bytes: signed(bytes),
             hash_chain: format!("{chain:032x}"),
-            next_byte: goes_on.then(|| signed(rest.start.byte_offset)),
+            next_byte: goes_on.map(|rest| signed(rest.start.byte_offset)),
             next_line: signed(rest.start.line),
             lines_again: signed(rest.lines),
             lines_skipped_again: signed(rest.lines_skipped),

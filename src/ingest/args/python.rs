@@ -44,8 +44,8 @@ impl<'t> Reader<'t> {
         self.skip_space();
         match self.rest.chars().next()? {
             '{' => self.dict(depth),
-            '[' => self.sequence('[', ']', depth),
-            '(' => self.sequence('(', ')', depth),
+            '[' => self.sequence('[', ']', depth).map(|_| ()),
+            '(' => self.tuple(depth),
             '\'' | '"' | 'r' | 'R' | 'u' | 'U' => {
                 let text = self.strings()?;
                 write_string(&text, &mut self.out);
@@ -80,21 +80,36 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    fn sequence(&mut self, open: char, close: char, depth: usize) -> Option<()> {
+    /// One value in brackets is that value; only a comma makes it a tuple.
+    fn tuple(&mut self, depth: usize) -> Option<()> {
+        let start = self.out.len();
+        let commas = self.sequence('(', ')', depth)?;
+        if commas == 0 && self.out.len() > start + "[]".len() {
+            self.out.pop();
+            self.out.remove(start);
+        }
+        Some(())
+    }
+
+    /// Tells how many commas there were.
+    fn sequence(&mut self, open: char, close: char, depth: usize) -> Option<usize> {
         self.eat(open);
         self.out.push('[');
+        let mut commas = 0;
         let mut first = true;
         while !self.eat(close) {
             if !std::mem::take(&mut first) {
                 self.out.push(',');
             }
             self.value(depth + 1)?;
-            if !self.eat(',') && !self.rest.starts_with(close) {
+            if self.eat(',') {
+                commas += 1;
+            } else if !self.rest.starts_with(close) {
                 return None;
             }
         }
         self.out.push(']');
-        Some(())
+        Some(commas)
     }
 
     /// One text, or several that stand beside one another and are one.
@@ -103,7 +118,8 @@ impl<'t> Reader<'t> {
         self.string(&mut text)?;
         loop {
             self.skip_space();
-            if !self.rest.starts_with(['\'', '"']) {
+            let unprefixed = self.rest.strip_prefix(['u', 'U', 'r', 'R']).unwrap_or(self.rest);
+            if !unprefixed.starts_with(['\'', '"']) {
                 return Some(text);
             }
             self.string(&mut text)?;
@@ -111,7 +127,7 @@ impl<'t> Reader<'t> {
     }
 
     fn string(&mut self, text: &mut String) -> Option<()> {
-        let unprefixed = self.rest.trim_start_matches(['u', 'U']);
+        let unprefixed = self.rest.strip_prefix(['u', 'U']).unwrap_or(self.rest);
         let (body, raw) = match unprefixed.strip_prefix(['r', 'R']) {
             Some(body) => (body, true),
             None => (unprefixed, false),
@@ -125,7 +141,13 @@ impl<'t> Reader<'t> {
             }
             let letter = rest.chars().next()?;
             rest = &rest[letter.len_utf8()..];
-            if letter == '\\' && !raw {
+            if letter == '\\' && raw {
+                // It stays, and so does a quote behind it.
+                text.push(letter);
+                let kept = rest.chars().next()?;
+                text.push(kept);
+                rest = &rest[kept.len_utf8()..];
+            } else if letter == '\\' {
                 rest = escape(rest, text)?;
             } else {
                 text.push(letter);
@@ -144,7 +166,7 @@ impl<'t> Reader<'t> {
             // JSON has no NaN and no infinity: as texts they fit no number, which is what they are not.
             "nan" | "inf" | "-inf" => write_string(word, &mut self.out),
             number => {
-                let plain = number.replace('_', "");
+                let plain = without_underscores(number)?;
                 let plain = plain.strip_prefix('+').unwrap_or(&plain);
                 // Python leaves out the zero on either side of the point, JSON does not.
                 let filled = if plain.ends_with('.') { format!("{plain}0") } else { plain.replace(".e", ".0e") };
@@ -160,6 +182,13 @@ impl<'t> Reader<'t> {
         }
         Some(())
     }
+}
+
+/// A number without the underscores that Python allows between two digits.
+fn without_underscores(number: &str) -> Option<String> {
+    let digit = |place: usize| number.as_bytes().get(place).is_some_and(u8::is_ascii_digit);
+    let allowed = |place: usize| place > 0 && digit(place - 1) && digit(place + 1);
+    number.match_indices('_').all(|(place, _)| allowed(place)).then(|| number.replace('_', ""))
 }
 
 /// Reads what follows a backslash; gives what stands behind it.
@@ -183,7 +212,11 @@ fn escape<'t>(rest: &'t str, text: &mut String) -> Option<&'t str> {
         'x' => numbered(2)?,
         'u' => numbered(4)?,
         'U' => numbered(8)?,
-        '0' => ('\0', after),
+        '0'..='7' => {
+            let digits = rest.bytes().take(3).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
+            let code = u32::from_str_radix(&rest[..digits], 8).ok()?;
+            (char::from_u32(code)?, &rest[digits..])
+        }
         other => {
             text.push('\\');
             (other, after)

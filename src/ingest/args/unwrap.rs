@@ -69,8 +69,7 @@ fn unwrap_once(text: &str, wrappers: &[Wrapper]) -> Option<(Option<String>, Args
     match trimmed.as_bytes().first()? {
         b'"' => {
             let inner: String = serde_json::from_str(trimmed).ok()?;
-            let holds_json = inner.trim_start().starts_with(['{', '[']) && is_json(&inner);
-            (holds_json).then_some((Some(inner), ArgsForm::JsonString))
+            holds_structure(&inner, MAX_WRAPPERS - 1).then_some((Some(inner), ArgsForm::JsonString))
         }
         b'{' if is_json(trimmed) => wrappers.iter().find_map(|wrapper| wrapper.open(trimmed)),
         b'{' | b'[' if !is_json(trimmed) => python::to_json(trimmed).map(|json| (Some(json), ArgsForm::PythonLiteral)),
@@ -92,12 +91,18 @@ impl Wrapper {
         if positional.is_some_and(|value| is_filled(value.get())) {
             return Some((None, ArgsForm::Positional));
         }
-        let inner = match text::written_type(inner) {
-            JsonType::String => text::decode(inner)?.into_owned(),
-            JsonType::Object => inner.to_owned(),
-            _ => return None,
-        };
-        Some((Some(inner), ArgsForm::Wrapped))
+        match text::written_type(inner) {
+            JsonType::Object => Some((Some(inner.to_owned()), ArgsForm::Wrapped)),
+            JsonType::String => {
+                let inner = text::decode(inner)?.into_owned();
+                if inner.trim_start().starts_with('{') {
+                    return Some((Some(inner), ArgsForm::Wrapped));
+                }
+                // A text is an argument that is called as the wrapper is, unless there is more of the wrapper.
+                (members.len() > 1).then_some((None, ArgsForm::BareValue))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -107,6 +112,18 @@ fn is_filled(json: &str) -> bool {
         Ok(Value::Object(members)) => !members.is_empty(),
         Ok(Value::Null) | Err(_) => false,
         Ok(_) => true,
+    }
+}
+
+/// Whether a text is a JSON object or array, or a JSON string that holds one, so many times.
+fn holds_structure(text: &str, strings: usize) -> bool {
+    let trimmed = text.trim_start();
+    match trimmed.as_bytes().first() {
+        Some(b'{' | b'[') => is_json(trimmed),
+        Some(b'"') if strings > 0 => {
+            serde_json::from_str::<String>(trimmed).is_ok_and(|inner| holds_structure(&inner, strings - 1))
+        }
+        _ => false,
     }
 }
 

@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::place::{Holder, Place};
 use super::{
-    BareValue, Condition, Convention, Failure, Matcher, Members, MessageForm, MessagePlace, MessageRole, Pointer,
-    WantedKeys,
+    BareValue, Condition, Convention, DefinitionForm, Failure, Matcher, Members, MessageForm, MessagePlace,
+    MessageRole, Pointer, WantedKeys,
 };
 use crate::ingest::args::unwrap::Wrapper;
 use crate::model::Operation;
@@ -33,6 +33,8 @@ pub(super) struct File {
     calls: Vec<FileMessages>,
     #[serde(default)]
     results: Vec<FileMessages>,
+    #[serde(default)]
+    definitions: Vec<FileDefinitions>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -189,6 +191,17 @@ struct FileMessages {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+struct FileDefinitions {
+    list: Option<FilePlace>,
+    indexed: Option<String>,
+    whole: Vec<String>,
+    name: Vec<FilePlace>,
+    description: Vec<FilePlace>,
+    schema: Vec<FilePlace>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct FileCondition {
     attribute: Option<String>,
     values: Option<Vec<String>>,
@@ -239,6 +252,9 @@ impl File {
                 messages.check(section == "calls").map_err(|what| format!("{place}: {what}"))?;
             }
         }
+        for (position, definitions) in self.definitions.iter().enumerate() {
+            definitions.check().map_err(|what| format!("`[[definitions]]` number {}: {what}", position + 1))?;
+        }
         if self.keys().any(str::is_empty) {
             return Err("an attribute key is empty".to_owned());
         }
@@ -263,7 +279,21 @@ impl File {
         messages.filter_map(|one| one.indexed.as_deref()?.split('*').next())
     }
 
-    pub(super) fn compile(self, wanted: &WantedKeys) -> Convention {
+    /// The attribute keys of tool definitions.
+    pub(super) fn definition_keys(&self) -> impl Iterator<Item = &str> {
+        let places = self.definitions.iter().filter(|one| one.indexed.is_none()).flat_map(|one| {
+            let members = [&one.name, &one.description, &one.schema].into_iter().flatten();
+            one.list.iter().chain(members)
+        });
+        places.filter_map(FilePlace::key)
+    }
+
+    /// The beginnings of such keys that have numbers in them.
+    pub(super) fn definition_prefixes(&self) -> impl Iterator<Item = &str> {
+        self.definitions.iter().filter_map(|one| one.indexed.as_deref()?.split('*').next())
+    }
+
+    pub(super) fn compile(self, wanted: &WantedKeys, observed: &WantedKeys) -> Convention {
         let matchers = self.r#match.iter().map(|matcher| Matcher {
             operation: match matcher.operation {
                 FileOperation::InvokeAgent => Some(Operation::InvokeAgent),
@@ -273,7 +303,10 @@ impl File {
             when: matcher.when.iter().filter_map(|condition| condition.compile(wanted)).collect(),
         });
         let of_role = |role: MessageRole, messages: &[FileMessages]| -> Vec<MessagePlace> {
-            messages.iter().filter_map(|one| Some(MessagePlace { role, in_runs: one.in_runs, form: one.compile(wanted)? })).collect()
+            messages
+                .iter()
+                .filter_map(|one| Some(MessagePlace { role, in_runs: one.in_runs, form: one.compile(wanted)? }))
+                .collect()
         };
         let mut messages = of_role(MessageRole::Calls, &self.calls);
         messages.extend(of_role(MessageRole::Results, &self.results));
@@ -291,6 +324,7 @@ impl File {
             },
             failures: self.failure.iter().filter_map(|failure| failure.compile(wanted)).collect(),
             messages,
+            definitions: self.definitions.iter().filter_map(|one| one.compile(observed)).collect(),
             name: self.name,
             description: self.description,
             capture: self.capture,
@@ -396,6 +430,53 @@ impl FileMessages {
         let prefix = pieces.next().unwrap_or_default().to_owned();
         let middle = pieces.next().unwrap_or_default().to_owned();
         Some(MessageForm::Indexed { prefix, middle, members })
+    }
+}
+
+impl FileDefinitions {
+    fn check(&self) -> Result<(), String> {
+        let members = || [&self.name, &self.description, &self.schema].into_iter().flatten();
+        if self.list.is_some() && (self.indexed.is_some() || members().next().is_some()) {
+            return Err("`list` stands alone".to_owned());
+        }
+        if !self.whole.is_empty() && (self.indexed.is_none() || members().next().is_some()) {
+            return Err("`whole` needs `indexed`, and no other member beside it".to_owned());
+        }
+        if self.list.is_none() && self.whole.is_empty() && self.name.is_empty() {
+            return Err("it must have `list`, `whole` or `name`".to_owned());
+        }
+        match &self.indexed {
+            Some(pattern)
+                if pattern.matches('*').count() != 1 || pattern.starts_with('*') || !pattern.ends_with('*') =>
+            {
+                Err("`indexed` must have one `*`, at its end".to_owned())
+            }
+            Some(_) if members().any(|end| !matches!(end, FilePlace::Key(_))) => {
+                Err("members of `indexed` are ends of keys".to_owned())
+            }
+            Some(_) => Ok(()),
+            None => self.list.iter().chain(members()).try_for_each(FilePlace::check),
+        }
+    }
+
+    fn compile(&self, observed: &WantedKeys) -> Option<DefinitionForm> {
+        if let Some(place) = &self.list {
+            return place.compile(observed).map(DefinitionForm::List);
+        }
+        if let Some(pattern) = &self.indexed {
+            let ends = |places: &[FilePlace]| places.iter().filter_map(FilePlace::key).map(str::to_owned).collect();
+            return Some(DefinitionForm::Indexed {
+                prefix: pattern.trim_end_matches('*').to_owned(),
+                whole: self.whole.clone(),
+                name: ends(&self.name),
+                description: ends(&self.description),
+                schema: ends(&self.schema),
+            });
+        }
+        let places =
+            |places: &[FilePlace]| places.iter().filter_map(|place| place.compile(observed)).collect::<Vec<Place>>();
+        let (name, description) = (places(&self.name), places(&self.description));
+        Some(DefinitionForm::Fields { name, description, schema: places(&self.schema) })
     }
 }
 

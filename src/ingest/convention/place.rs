@@ -10,6 +10,7 @@ use crate::ingest::otlp::any_value::{AnyValue, Attributes};
 use crate::ingest::otlp::ids::{Id, SPAN_ID_BYTES};
 
 /// What a convention looks at.
+#[derive(Clone, Copy)]
 pub(crate) struct SpanData<'s, 'de> {
     /// The wanted attributes.
     pub(crate) attributes: &'s Attributes<'de>,
@@ -103,16 +104,17 @@ impl Place {
 
     /// The value as a row keeps it: a string as it is, anything else as compact JSON.
     pub(crate) fn recorded<'s, 'de>(&self, span: &'s SpanData<'s, 'de>) -> Option<Cow<'s, str>> {
-        match (&self.pointer, self.value(span)) {
-            (None, Held::Value(value)) => value.recorded(),
-            (None, Held::Text(text)) => Some(Cow::Borrowed(text)),
-            (None, Held::None) => None,
+        let text = match (&self.pointer, self.value(span)) {
+            (None, Held::Value(value)) => value.recorded()?,
+            (None, Held::Text(text)) => Cow::Borrowed(text),
+            (None, Held::None) => return None,
             (Some(pointer), held) => match held.structure()?.pointer(pointer)? {
-                Value::Null => None,
-                Value::String(text) => Some(Cow::Owned(text.clone())),
-                other => Some(Cow::Owned(other.to_string())),
+                Value::Null => return None,
+                Value::String(text) => Cow::Owned(text.clone()),
+                other => Cow::Owned(other.to_string()),
             },
-        }
+        };
+        Some(self.stripped(text))
     }
 
     fn value<'s, 'de>(&self, span: &SpanData<'s, 'de>) -> Held<'s, 'de> {
@@ -126,7 +128,13 @@ impl Place {
     fn stripped<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
         let mut rest: &str = &text;
         if let Some(prefix) = &self.strip_prefix {
-            rest = rest.strip_prefix(prefix.as_str()).unwrap_or(rest);
+            let after = match prefix.split_once('*') {
+                None => rest.strip_prefix(prefix.as_str()),
+                Some((head, tail)) => {
+                    rest.strip_prefix(head).and_then(|rest| rest.split_once(tail)).map(|(_, after)| after)
+                }
+            };
+            rest = after.unwrap_or(rest);
         }
         if let Some(suffix) = &self.strip_suffix {
             rest = rest.strip_suffix(suffix.as_str()).unwrap_or(rest);

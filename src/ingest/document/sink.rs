@@ -5,6 +5,7 @@
 
 use super::{Context, Counts, Parsed};
 use crate::ingest::frame::raw_excerpt;
+use crate::ingest::observe::ObservedGroup;
 use crate::ingest::otlp::any_value::Attributes;
 use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
 
@@ -36,6 +37,7 @@ struct Mark {
     chat_failures: usize,
     issues: usize,
     tool_definitions: usize,
+    observed: usize,
 }
 
 impl<'a, 'de> Sink<'a, 'de> {
@@ -47,6 +49,7 @@ impl<'a, 'de> Sink<'a, 'de> {
             chat_failures: parsed.chat_failures.len(),
             issues: parsed.issues.len(),
             tool_definitions: parsed.tool_definitions.len(),
+            observed: parsed.observed.as_ref().map_or(0, Vec::len),
         };
         Self { context, attributes: Attributes::default(), text, parsed, counts: Counts::default(), start }
     }
@@ -74,6 +77,36 @@ impl<'a, 'de> Sink<'a, 'de> {
         self.parsed.chat_failures.truncate(self.start.chat_failures);
         self.parsed.issues.truncate(self.start.issues);
         self.parsed.tool_definitions.truncate(self.start.tool_definitions);
+        if let Some(observed) = &mut self.parsed.observed {
+            observed.truncate(self.start.observed);
+        }
+    }
+
+    /// Whether the reading is observed.
+    pub(crate) fn is_observed(&self) -> bool {
+        self.parsed.observed.is_some()
+    }
+
+    /// Begins an entry of `scopeSpans`.
+    pub(crate) fn begin_group(&mut self) {
+        if let Some(observed) = &mut self.parsed.observed {
+            observed.push(ObservedGroup::default());
+        }
+    }
+
+    /// The entry of `scopeSpans` at hand; none when the reading is not observed.
+    pub(crate) fn observed_group(&mut self) -> Option<&mut ObservedGroup> {
+        self.parsed.observed.as_mut()?.last_mut()
+    }
+
+    /// How many entries were begun, to be handed to [`Sink::groups_since`].
+    pub(crate) fn group_count(&self) -> usize {
+        self.parsed.observed.as_ref().map_or(0, Vec::len)
+    }
+
+    /// The entries begun since: those of a resource that is now complete.
+    pub(crate) fn groups_since(&mut self, count: usize) -> &mut [ObservedGroup] {
+        self.parsed.observed.as_mut().and_then(|observed| observed.get_mut(count..)).unwrap_or_default()
     }
 
     /// Counts a span, whatever becomes of it.

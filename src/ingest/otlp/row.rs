@@ -73,7 +73,7 @@ pub(crate) fn check_id(id: &Id, json: Option<&str>, missing: IssueCode, invalid:
 }
 
 /// Nanoseconds since 1970 UTC, from a decimal string or a number that is integral, also with an exponent.
-fn time(json: Option<&str>, key: &str) -> Result<i64, Problem> {
+pub(super) fn time(json: Option<&str>, key: &str) -> Result<i64, Problem> {
     let json = json.filter(|json| *json != "null").ok_or_else(|| Problem::new(IssueCode::TimeMissing, key))?;
     let decoded = text::decode(json);
     let number = decoded.as_deref().unwrap_or(json);
@@ -82,6 +82,16 @@ fn time(json: Option<&str>, key: &str) -> Result<i64, Problem> {
         let Problem { code, detail } = Problem::of_value(IssueCode::TimeInvalid, json);
         Problem::new(code, format!("{key} {detail}"))
     })
+}
+
+/// Whether the status was set: neither absent nor UNSET.
+pub(super) fn has_status(json: Option<&str>) -> bool {
+    let mut members = StatusMembers::default();
+    json.is_some_and(|json| read_raw(json, &mut members) == Met::Wanted)
+        && members.code.is_some_and(|code| {
+            let code = text::decode(code).unwrap_or(Cow::Borrowed(code));
+            !matches!(&*code, "0" | "null" | "") && !code.to_ascii_lowercase().ends_with("unset")
+        })
 }
 
 fn status(json: Option<&str>, missing: MissingStatus) -> Result<(Status, Option<String>), Problem> {
@@ -203,8 +213,6 @@ impl Checked {
             tool_args: args.tool_args,
             tool_args_raw: args.tool_args_raw,
             args_form: args.args_form,
-            args_from_messages: false,
-            asked_args: None,
             args_key: args.args_key,
             args: args.args,
             status: self.status,

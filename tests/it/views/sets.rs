@@ -20,11 +20,22 @@ fn diagnosis_has_the_rules_in_their_priority_and_scope_limits_it() {
     let a = || tool("a").required("q", &["string"]).timeout_ms(100).max_retries(2);
     let scoped = Fixture::new().tool(a()).scope(&["t1", "nothing found"]);
     let fixture = all_rules(all_rules(scoped, "t1"), "out of scope").span(answer("nothing found", "root"));
-    let sql = "SELECT DISTINCT trace_id, priority, rule FROM set_diagnosis_v1 ORDER BY priority";
     let expected: Vec<String> =
         Rule::ALL.iter().zip(1..).map(|(rule, priority)| format!("t1|{priority}|{}", rule.as_str())).collect();
-    assert_eq!(answers(&fixture.store(), sql), expected);
+    let store = fixture.store();
+    let sql = "SELECT DISTINCT trace_id, priority, rule FROM set_diagnosis_v2 ORDER BY priority";
+    assert_eq!(answers(&store, sql), expected);
+    let sql = "SELECT DISTINCT trace_id, priority, rule FROM set_diagnosis_v1 ORDER BY priority";
+    assert_eq!(answers(&store, sql), expected);
 }
+
+/// What tells of calls without spans, merged spans, arguments and failures, in the trace `t1`.
+const BESIDE: &str = "
+    INSERT INTO chat_calls VALUES
+        ('t1', 'c#1', 'c', 1, 'a', NULL, NULL, NULL, NULL, NULL, NULL, TRUE, NULL, NULL, '', 1, 1, 1);
+    UPDATE spans SET args_form = 'wrapped', failure = 'event exception', asked_args = '{q}'
+        WHERE trace_id = 't1' AND span_id = 's5';
+    INSERT INTO merged_spans BY NAME SELECT *, 's5' AS outer_span_id FROM spans WHERE span_id = 's6';";
 
 #[test]
 fn note_set_has_every_note_in_the_order_of_telling() {
@@ -38,6 +49,7 @@ fn note_set_has_every_note_in_the_order_of_telling() {
         .span(call(trace, "s7").tool("x").error())
         .span(answer(trace, "r1").error().parent_lost())
         .span(answer(trace, "r2").error().parent_lost())
+        .then(BESIDE)
         .issue(trace, None, IssueCode::SpanRedelivered)
         .issue(trace, Some("s1"), IssueCode::SpanConflict)
         .issue(trace, None, IssueCode::StatusMissing)
@@ -45,17 +57,32 @@ fn note_set_has_every_note_in_the_order_of_telling() {
         .calls("no definitions", "a/1")
         .tool_set_of("no definitions", None)
         .calls("nothing to tell", "a/1")
+        .span(answer("agent inside", "r3"))
+        .span(answer("agent inside", "r4").parent("r3").error())
         .store();
-    let sql = "SELECT DISTINCT trace_id, place, note FROM set_note_v1 ORDER BY place";
-    let notes = view_files().iter().filter(|file| file.kind() == "notes");
-    let expected: Vec<String> = notes
+    let sql = "SELECT DISTINCT trace_id, place, note FROM set_note_v2 ORDER BY place";
+    // Each once, whatever its version; the places are those of the first versions' order.
+    let mut names: Vec<&str> = Vec::new();
+    for file in view_files().iter().filter(|file| file.kind() == "notes") {
+        if !names.contains(&file.name()) {
+            names.push(file.name());
+        }
+    }
+    let expected: Vec<String> = names
+        .iter()
         .zip(1..)
-        .map(|(file, place)| {
-            let told_of = if file.name() == "no_tool_definitions" { "no definitions" } else { trace };
-            format!("{told_of}|{place}|{}", file.name())
+        .map(|(name, place)| {
+            let told_of = match *name {
+                "no_tool_definitions" => "no definitions",
+                "inner_agent_failed" => "agent inside",
+                _ => trace,
+            };
+            format!("{told_of}|{place}|{name}")
         })
         .collect();
     assert_eq!(answers(&store, sql), expected);
+    let sql = "SELECT DISTINCT trace_id, place, note FROM set_note_v1 ORDER BY place";
+    assert_eq!(answers(&store, sql), expected[..17]);
 }
 
 /// A run with calls, one without, and three traces that cannot be judged.
@@ -90,6 +117,10 @@ fn run_is_each_trace_in_scope_with_a_final_answer() {
 
 #[test]
 fn coverage_counts_what_a_trace_let_the_rules_check() {
+    let sql = "SELECT trace_id, tool_calls, with_arguments, with_readable_arguments, with_known_tool, with_timeout, \
+        with_max_retries, with_checked_arguments, without_span, failed_beside_status \
+        FROM set_coverage_v2 ORDER BY trace_id";
+    assert_eq!(answers(&runs().store(), sql), ["no agent|2|2|2|2|2|2|2|0|0", "with calls|5|4|3|4|3|3|1|0|0"]);
     let sql = "SELECT trace_id, tool_calls, with_arguments, with_readable_arguments, with_known_tool, with_timeout, \
         with_max_retries, with_checked_arguments FROM set_coverage_v1 ORDER BY trace_id";
     assert_eq!(answers(&runs().store(), sql), ["no agent|2|2|2|2|2|2|2", "with calls|5|4|3|4|3|3|1"]);

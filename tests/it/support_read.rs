@@ -1,0 +1,58 @@
+//! Bytes through opening, framing and reading, without a store: what a file of them gives.
+
+use std::convert::Infallible;
+use std::io::Cursor;
+
+use taco_trace::ingest::convention::Conventions;
+use taco_trace::ingest::document::MissingStatus;
+use taco_trace::ingest::source::Input;
+use taco_trace::ingest::{self, Batch, ChatCalls, Options, Report, Start};
+use taco_trace::model::{Issue, SpanRow};
+
+/// What bytes gave.
+pub(crate) struct Read {
+    /// Sums.
+    pub(crate) report: Report,
+    /// Kept spans, in order.
+    pub(crate) spans: Vec<SpanRow>,
+    /// Problems met, in order.
+    pub(crate) issues: Vec<Issue>,
+}
+
+impl Read {
+    /// The issues as `code@line`.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.issues.iter().map(|issue| format!("{}@{}", issue.code.as_str(), issue.line)).collect()
+    }
+
+    /// Ids and lines of the kept spans, sorted.
+    pub(crate) fn places(&self) -> Vec<(String, u64)> {
+        let mut places: Vec<_> = self.spans.iter().map(|span| (span.span_id.clone(), span.line)).collect();
+        places.sort_unstable();
+        places
+    }
+}
+
+/// Reads stored bytes as a file is read. Sums that do not add up fail.
+pub(crate) fn read_bytes(stored: &[u8]) -> Read {
+    let size = Some(stored.len() as u64);
+    let mut input = Input::new(Box::new(Cursor::new(stored.to_vec())), size).expect("bytes in memory can be read");
+    let start = Start { line: 1, byte_offset: input.bom_bytes() };
+    let options = Options {
+        conventions: Conventions::builtin(),
+        missing_status: MissingStatus::Skip,
+        chat_calls: ChatCalls::Read,
+    };
+    let (mut spans, mut issues) = (Vec::new(), Vec::new());
+    let mut sink = |batch: Batch| -> Result<(), Infallible> {
+        spans.extend(batch.spans);
+        issues.extend(batch.issues);
+        Ok(())
+    };
+    let Ok(report) = ingest::read(&mut input, start, &options, &mut sink, &mut |_, _| {});
+    let dropped: u64 = report.dropped.values().sum();
+    assert_eq!(report.seen, report.kept + dropped + report.redelivered + report.skipped, "{report:?}");
+    assert_eq!(report.kept, spans.len() as u64);
+    assert!(report.lines_skipped <= report.lines, "{report:?}");
+    Read { report, spans, issues }
+}
