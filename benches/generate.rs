@@ -13,6 +13,9 @@ use std::process::ExitCode;
 
 use traces::Plan;
 
+/// Written beside the traces, for `--tools`.
+const TOOLS_JSON: &str = include_str!("traces/tools.json");
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let Some((path, plan)) = read(&arguments) else {
@@ -56,14 +59,8 @@ fn make(path: &str, plan: &Plan) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, File::create(&part)?);
     let made = traces::write(&mut out, plan)?;
     drop(out);
-    let traces::Summary { bytes, lines, spans, traces, delivered, unique } = made;
-    let sums = format!(
-        "{{\"bytes\":{bytes},\"lines\":{lines},\"spans\":{spans},\"traces\":{traces},\
-         \"delivered\":{},\"unique\":{}}}\n",
-        delivered.json(),
-        unique.json()
-    );
-    fs::write(format!("{path}.tools.json"), traces::TOOLS_JSON)?;
+    let sums = format!("{made}\n");
+    fs::write(format!("{path}.tools.json"), TOOLS_JSON)?;
     fs::write(format!("{path}.sums.json"), &sums)?;
     fs::rename(&part, path)?;
     io::stdout().write_all(sums.as_bytes())

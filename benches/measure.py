@@ -61,6 +61,8 @@ def main():
     arguments = parser.parse_args()
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
     measured = run(command, quiet=not arguments.show)
+    if measured["exit"] != 0:
+        sys.exit(f"{' '.join(command)} ended with {measured['exit']}")
     record = {"case": arguments.case, "who": arguments.who, "round": arguments.round, "bytes": arguments.bytes}
     record.update(measured)
     with open(arguments.into, "a", encoding="utf-8") as file:
@@ -71,8 +73,6 @@ def main():
         f"  CPU {measured['cpu']:8.3f} s  peak {measured['peak_mb']:7.0f} MB{note}",
         file=sys.stderr,
     )
-    if measured["exit"] != 0:
-        sys.exit(f"{' '.join(command)} ended with {measured['exit']}")
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ mod tools;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::fmt;
 use std::io::{self, Write};
 
 use self::random::Random;
 use self::run::{Run, World};
 use self::tools::Tool;
-pub(crate) use self::tools::TOOLS_JSON;
 
 /// What to make.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +44,15 @@ pub(crate) struct Summary {
     pub(crate) unique: Sums,
 }
 
+/// As a JSON object.
+impl fmt::Display for Summary {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bytes, lines, spans, traces, delivered, unique } = self;
+        write!(out, "{{\"bytes\":{bytes},\"lines\":{lines},\"spans\":{spans},\"traces\":{traces},")?;
+        write!(out, "\"delivered\":{delivered},\"unique\":{unique}}}")
+    }
+}
+
 /// Sums over spans of agents and tools.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Sums {
@@ -59,15 +68,14 @@ impl Sums {
         self.total.start_ns_below_second += span.start_ns_below_second;
         self.total.argument_bytes += span.argument_bytes;
     }
+}
 
-    /// As a JSON object.
-    pub(crate) fn json(&self) -> String {
+impl fmt::Display for Sums {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kept, total } = self;
         let Kept { duration_ms, error_calls, start_ns_below_second: start, argument_bytes } = total;
-        format!(
-            "{{\"kept\":{kept},\"duration_ms\":{duration_ms},\"error_calls\":{error_calls},\
-             \"start_ns_below_second\":{start},\"argument_bytes\":{argument_bytes}}}"
-        )
+        write!(out, "{{\"kept\":{kept},\"duration_ms\":{duration_ms},\"error_calls\":{error_calls},")?;
+        write!(out, "\"start_ns_below_second\":{start},\"argument_bytes\":{argument_bytes}}}")
     }
 }
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::random::Random;
 use super::text::{Place, Sentences, escape};
 
-/// tools.json of the benchmark, as it is handed to `--tools`.
-pub(crate) const TOOLS_JSON: &str = include_str!("tools.json");
+/// The tools.json of the benchmark.
+const TOOLS_JSON: &str = include_str!("tools.json");
 
 /// What the generator must know of a tool.
 pub(crate) struct Tool {
