@@ -5,11 +5,12 @@ cd "$(dirname "$0")/.."
 
 usage() {
     cat <<'TEXT'
-usage: benches/compare.sh [--sizes LIST] [--forms LIST] [--rounds N] [--cases LIST] [--raw FILE]
+usage: benches/compare.sh [--sizes LIST] [--forms LIST] [--rounds N] [--cases LIST] [--peers LIST] [--raw FILE]
   --sizes   100M,1G,5G ...              (default 100M,1G)
   --forms   rich,lean                   (default both)
   --rounds  rounds of each case         (default 5)
   --cases   ingest,line,compressed,again,startup,parse,rules   (default all)
+  --peers   duckdb,chdb or none         (default both)
   --raw     file the measurements are added to (default raw.jsonl in the folder of the benchmark)
 environment:
   TACO_TRACE            the program (default: it is built)
@@ -18,13 +19,15 @@ TEXT
 }
 
 folder="${TACO_TRACE_BENCH_DIR:-$HOME/.cache/taco-trace/bench}"
-sizes=100M,1G forms=rich,lean rounds=5 cases=ingest,line,compressed,again,startup,parse,rules raw=
+sizes=100M,1G forms=rich,lean rounds=5 peers=duckdb,chdb raw=
+cases=ingest,line,compressed,again,startup,parse,rules
 while [ $# -gt 0 ]; do
     case "$1" in
         --sizes) sizes="$2" ;;
         --forms) forms="$2" ;;
         --rounds) rounds="$2" ;;
         --cases) cases="$2" ;;
+        --peers) peers="$2" ;;
         --raw) raw="$2" ;;
         -h | --help) usage; exit 0 ;;
         *) usage >&2; exit 2 ;;
@@ -47,19 +50,23 @@ fi
 if ! "$python" -c 'import duckdb, sys; sys.exit(duckdb.__version__ < "2")' 2>/dev/null; then
     "$python" -m pip install --quiet 'duckdb>=2,<3'
 fi
-chdb=yes
-if ! "$python" -c 'import chdb' 2>/dev/null && ! "$python" -m pip install --quiet chdb 2>/dev/null; then
+# Inputs of another generator are not measured.
+inputs="$folder/inputs-$(cat benches/generate.rs benches/traces/* | sha256sum | cut -c1-8)"
+mkdir -p "$inputs"
+
+has() { case ",$2," in *",$1,"*) return 0 ;; *) return 1 ;; esac }
+
+if has chdb "$peers" && ! "$python" -c 'import chdb' 2>/dev/null \
+    && ! "$python" -m pip install --quiet chdb 2>/dev/null; then
     echo 'chdb is not to be had: left out' >&2
-    chdb=
+    peers="${peers//chdb/}"
 fi
 
 "$python" benches/table.py --machine --into "$raw" --program "$program"
 
-has() { case ",$2," in *",$1,"*) return 0 ;; *) return 1 ;; esac }
-
 # NAME BYTES SEED [FLAG ...]: makes an input once and reads it into the page cache.
 input() {
-    local path="$folder/$1"
+    local path="$inputs/$1"
     [ -f "$path" ] || "$generate" "$path" "${@:2}" >/dev/null
     cat "$path" >/dev/null
 }
@@ -88,15 +95,19 @@ ingest() { # FORM SIZE: ours and the peers in turn
     local name="$1-$2.jsonl" case="ingest-$1-$2" flag=
     [ "$1" = rich ] || flag=lean
     input "$name" "$2" 1 $flag
-    local path="$folder/$name"
+    local path="$inputs/$name"
     for round in $(seq "$rounds"); do
         clear_stores
         ours "$case" ours "$round" "$path"
-        measure "$case" duckdb "$round" "$path" "$python" benches/peer.py "$path" "$folder/peer.duckdb"
-        [ -z "$chdb" ] || measure "$case" chdb "$round" "$path" "$python" benches/peer_chdb.py "$path" "$folder/peer.chdb"
         check "$folder/ours.duckdb" unique "$path.sums.json"
-        check "$folder/peer.duckdb" delivered "$path.sums.json"
-        [ -z "$chdb" ] || check "$folder/peer.chdb" delivered "$path.sums.json"
+        if has duckdb "$peers"; then
+            measure "$case" duckdb "$round" "$path" "$python" benches/peer.py "$path" "$folder/peer.duckdb"
+            check "$folder/peer.duckdb" delivered "$path.sums.json"
+        fi
+        if has chdb "$peers"; then
+            measure "$case" chdb "$round" "$path" "$python" benches/peer_chdb.py "$path" "$folder/peer.chdb"
+            check "$folder/peer.chdb" delivered "$path.sums.json"
+        fi
     done
     # The rules on what was just ingested, and the whole command.
     "$python" benches/rules.py --into "$raw" --store "$folder/ours.duckdb" --case "rules-of-$1-$2" --rounds 3
@@ -107,7 +118,7 @@ ingest() { # FORM SIZE: ours and the peers in turn
 
 line() {
     input one-line-200M.jsonl 200M 1 one-line
-    local path="$folder/one-line-200M.jsonl"
+    local path="$inputs/one-line-200M.jsonl"
     for round in $(seq "$rounds"); do
         clear_stores
         ours line-200M ours "$round" "$path"
@@ -116,7 +127,7 @@ line() {
 }
 
 compressed() { # FORM SIZE
-    local path="$folder/$1-$2.jsonl" case="compressed-$1-$2" flag=
+    local path="$inputs/$1-$2.jsonl" case="compressed-$1-$2" flag=
     [ "$1" = rich ] || flag=lean
     input "$1-$2.jsonl" "$2" 1 $flag
     [ -f "$path.zst" ] || zstd --quiet -3 -k "$path" -o "$path.zst"
@@ -134,7 +145,7 @@ compressed() { # FORM SIZE
 }
 
 again() { # FORM SIZE: the same file once more, then with 10 MB added
-    local path="$folder/$1-$2.jsonl" case="again-$1-$2" grown="$folder/grown.jsonl" flag=
+    local path="$inputs/$1-$2.jsonl" case="again-$1-$2" grown="$folder/grown.jsonl" flag=
     [ "$1" = rich ] || flag=lean
     input "$1-$2.jsonl" "$2" 1 $flag
     input "$1-10M.jsonl" 10M 2 $flag
@@ -143,9 +154,9 @@ again() { # FORM SIZE: the same file once more, then with 10 MB added
         cp "$path" "$grown"
         ours "$case" first "$round" "$grown" "$path.tools.json"
         ours "$case" unchanged "$round" "$grown" "$path.tools.json"
-        cat "$folder/$1-10M.jsonl" >>"$grown"
+        cat "$inputs/$1-10M.jsonl" >>"$grown"
         ours "$case" grown "$round" "$grown" "$path.tools.json"
-        check "$folder/ours.duckdb" unique "$path.sums.json" "$folder/$1-10M.jsonl.sums.json"
+        check "$folder/ours.duckdb" unique "$path.sums.json" "$inputs/$1-10M.jsonl.sums.json"
     done
     rm -f "$grown"
 }
@@ -157,7 +168,9 @@ startup() {
         measure startup diagnose "$round" "" "$program" diagnose fixtures/seed/traces.jsonl --tools fixtures/seed/tools.json
         # What the peers' runners cost before they begin: taken off their figures.
         measure startup duckdb "$round" "" "$python" -c 'import duckdb'
-        [ -z "$chdb" ] || measure startup chdb "$round" "" "$python" -c 'from chdb import session'
+        if has chdb "$peers"; then
+            measure startup chdb "$round" "" "$python" -c 'from chdb import session'
+        fi
     done
 }
 
@@ -176,11 +189,13 @@ if has 1G "$sizes"; then one=1G; fi
 if has compressed "$cases"; then compressed rich "$one"; fi
 if has again "$cases"; then again rich "$one"; fi
 if has parse "$cases"; then
-    cargo bench --bench parse -- --noplot
+    cargo bench --bench parse --no-run
+    "$python" benches/measure.py --into "$raw" --case parse-run --who criterion --show -- \
+        cargo bench --bench parse -- --noplot
     "$python" benches/table.py --criterion "$target/criterion" --into "$raw"
 fi
 if has rules "$cases"; then
-    "$python" benches/rules.py --into "$raw" --program "$program" --generate "$generate" --folder "$folder"
+    "$python" benches/rules.py --into "$raw" --program "$program" --generate "$generate" --folder "$inputs"
 fi
 clear_stores
 "$python" benches/table.py --from "$raw"

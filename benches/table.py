@@ -2,8 +2,8 @@
 """Makes the tables of the benchmark from the raw measurements: no figure is typed.
 
     table.py --from RAW.jsonl                      prints them
-    table.py --from RAW.jsonl --write FILE ...     puts them between the marks <!-- benchmark --> and
-                                                   <!-- /benchmark --> of FILE
+    table.py --from RAW.jsonl --write FILE ...     puts them between the marks <!-- goals --> and <!-- /goals -->,
+                                                   <!-- figures --> and <!-- /figures --> that FILE has
     table.py --into RAW.jsonl --machine --program PATH      adds a line on machine and versions
     table.py --into RAW.jsonl --criterion FOLDER            adds what `cargo bench --bench parse` measured
 
@@ -116,6 +116,9 @@ def parse_share(form):
         cpu = raw.median(case, "ours", "cpu") if case else None
         if not step or not cpu:
             return "–"
+        # Criterion measures wall time.
+        if any(record["shared"] for record in raw.rounds("parse-run", "criterion").values()):
+            return SHARED
         size = max(record["bytes"] for record in raw.rounds(case, "ours").values())
         return f"{100 * size * step['seconds_per_byte'] / cpu:.0f} %"
     return cell
@@ -244,7 +247,7 @@ GOALS = [
 ]
 
 
-def tables(raw):
+def goals(raw):
     machine = [record for record in raw.records if record["case"] == "machine"]
     lines = []
     if machine:
@@ -253,11 +256,15 @@ def tables(raw):
                   f"{last['system']}. {last['versions']}.", ""]
     lines += ["| goal | must | aim | result |", "|---|---|---|---|"]
     lines += [f"| {name} | {must or '–'} | {aim or '–'} | {cell(raw)} |" for name, must, aim, cell in GOALS]
-    lines += ["", "Medians; wall times only of runs that had the machine to themselves.", ""]
+    return "\n".join(lines) + "\n"
+
+
+def figures(raw):
+    lines = ["Medians; wall times only of runs that had the machine to themselves.", ""]
     lines += ["| case | who | rounds | wall s | CPU s | peak MB | MB/s of wall |", "|---|---|---|---|---|---|---|"]
     seen = []
     for case, who, _ in raw.by_key:
-        if (case, who) not in seen and case != "parse":
+        if (case, who) not in seen and not case.startswith("parse"):
             seen.append((case, who))
     for case, who in seen:
         records = raw.rounds(case, who)
@@ -267,7 +274,9 @@ def tables(raw):
         wall_text = f"{wall:.3f}" if wall else SHARED
         lines.append(f"| {case} | {who} | {len(records)} | {wall_text} | {cpu:.3f} | {peak or 0:.0f} | {speed} |")
     steps = sorted((key[1], record) for key, record in raw.by_key.items() if key[0] == "parse")
-    if steps:
+    if any(record["shared"] for record in raw.rounds("parse-run", "criterion").values()):
+        lines += ["", f"Steps of ingest: {SHARED}."]
+    elif steps:
         lines += ["", "| step, one thread, 4 MB in memory | MB/s |", "|---|---|"]
         lines += [f"| {who} | {1 / record['seconds_per_byte'] / 1e6:.0f} |" for who, record in steps]
     return "\n".join(lines) + "\n"
@@ -308,14 +317,17 @@ def criterion(folder):
         yield {"case": "parse", "who": name, "round": 1, "bytes": size, "seconds_per_byte": seconds / size}
 
 
-def write(path, text):
+def write(path, sections):
     file = pathlib.Path(path)
-    old = file.read_text(encoding="utf-8")
-    start, end = "<!-- benchmark -->\n", "<!-- /benchmark -->"
-    if start not in old or end not in old:
-        sys.exit(f"{path} has no marks {start.strip()} and {end}")
-    before, rest = old.split(start, 1)
-    file.write_text(before + start + text + end + rest.split(end, 1)[1], encoding="utf-8")
+    text, found = file.read_text(encoding="utf-8"), False
+    for name, section in sections.items():
+        start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+        if start in text and end in text:
+            before, rest = text.split(start, 1)
+            text, found = before + start + section + end + rest.split(end, 1)[1], True
+    if not found:
+        sys.exit(f"{path} has none of the marks: {', '.join(sections)}")
+    file.write_text(text, encoding="utf-8")
 
 
 def main():
@@ -333,11 +345,13 @@ def main():
         with open(arguments.into, "a", encoding="utf-8") as file:
             file.writelines(json.dumps(record) + "\n" for record in records)
     if arguments.source:
-        text = tables(Raw(arguments.source))
+        raw = Raw(arguments.source)
+        sections = {"goals": goals(raw), "figures": figures(raw)}
         for path in arguments.write:
-            write(path, text)
+            write(path, sections)
         if not arguments.write:
-            print(text, end="")
+            print("\n".join(sections.values()), end="")
+
 
 
 if __name__ == "__main__":

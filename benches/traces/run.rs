@@ -85,6 +85,9 @@ impl<'a> Run<'a> {
     }
 
     fn go(&mut self) {
+        // A fifth of the runs begins in a request to a web server, whose span is not kept.
+        let request = self.random.in_10_000(2_000).then(|| (self.id(), self.now));
+        self.wait(1, 3);
         let (start, root) = (self.now, self.id());
         let length = self.random.between(2, 9);
         let question = self.text(length);
@@ -99,10 +102,15 @@ impl<'a> Run<'a> {
         self.chat(&root, &[]);
         self.wait(1, 5);
         let failed = self.random.in_10_000(300);
-        self.agent_span(&root, None, start, failed);
+        self.agent_span(&root, request.as_ref().map(|(id, _)| id.as_str()), start, failed);
+        if let Some((id, start)) = request {
+            self.wait(1, 3);
+            self.step(&id, None, "POST /chat", start);
+        }
     }
 
-    /// The model asks for tools, and they are called; sometimes by another agent that is asked first.
+    /// The model asks for tools, and they are called; sometimes by another agent that is asked first, or inside a step
+    /// of a framework, whose span is not kept.
     fn turn(&mut self, root: &str, calls: u64) {
         let style = Style {
             korean: self.korean,
@@ -131,15 +139,20 @@ impl<'a> Run<'a> {
         let calls: Vec<Call<'_>> = planned.into_iter().map(|(tool, text, fails)| self.call(tool, text, fails)).collect();
         self.chat(root, &calls);
         self.wait(1, 10);
-        let helper = self.random.in_10_000(800).then(|| (self.id(), self.now));
-        let parent = helper.as_ref().map_or(root, |(id, _)| id).to_owned();
+        let kind = self.random.below(10_000);
+        let between = (kind < 2_000).then(|| (self.id(), self.now));
+        let parent = between.as_ref().map_or(root, |(id, _)| id).to_owned();
         for call in &calls {
             self.wait(1, 10);
             self.tool(&parent, call);
         }
-        if let Some((id, start)) = helper {
+        if let Some((id, start)) = between {
             self.wait(1, 5);
-            self.agent_span(&id, Some(root), start, false);
+            if kind < 800 {
+                self.agent_span(&id, Some(root), start, false);
+            } else {
+                self.step(&id, Some(root), "tools.step", start);
+            }
         }
     }
 
@@ -315,6 +328,15 @@ impl<'a> Run<'a> {
         }
         response.push_str("}]}");
         self.remember(response);
+    }
+
+    /// A span around others that is neither of an agent nor of a tool.
+    fn step(&mut self, id: &str, parent: Option<&str>, name: &str, start: u64) {
+        let mut out = self.open(id, parent, name, 1, start);
+        attribute(&mut out, "code.function.name", "example.framework.graph.run_step");
+        attribute(&mut out, "session.id", &self.conversation);
+        integer(&mut out, "thread.id", self.random.between(1, 64));
+        self.close(out, start, &Ending { error: None }, Scope::Http, None);
     }
 
     fn http(&mut self, parent: &str, method: &str, host: &str, path: &str) {
