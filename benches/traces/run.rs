@@ -75,8 +75,19 @@ impl<'a> Run<'a> {
         let agent = random.index(AGENTS.len());
         let model = MODELS[random.index(MODELS.len())];
         let messages = VecDeque::new();
-        let mut run =
-            Run { world, random, spans, service, trace_id, conversation, korean, agent, model, messages, now: start_ns };
+        let mut run = Run {
+            world,
+            random,
+            spans,
+            service,
+            trace_id,
+            conversation,
+            korean,
+            agent,
+            model,
+            messages,
+            now: start_ns,
+        };
         run.go();
     }
 
@@ -136,7 +147,8 @@ impl<'a> Run<'a> {
                 planned.push((tool, tool.arguments(&values, style, fault), again > nth));
             }
         }
-        let calls: Vec<Call<'_>> = planned.into_iter().map(|(tool, text, fails)| self.call(tool, text, fails)).collect();
+        let calls: Vec<Call<'_>> =
+            planned.into_iter().map(|(tool, text, fails)| self.call(tool, text, fails)).collect();
         self.chat(root, &calls);
         self.wait(1, 10);
         let kind = self.random.below(10_000);
@@ -287,7 +299,11 @@ impl<'a> Run<'a> {
         // A call fails of its time only when it is over the limit; one in a hundred is over it and well.
         let over = call.timed_out || self.random.in_10_000(100);
         let limit = call.tool.timeout_ms;
-        if over { self.wait(limit + 1, limit * 3 / 2) } else { self.wait(5, limit / 3) };
+        if over {
+            self.wait(limit + 1, limit * 3 / 2)
+        } else {
+            self.wait(5, limit / 3)
+        };
         let ending = Ending { error: call.failed.then_some("tool did not answer: status 504, see log") };
         let mut out = self.open(&id, Some(parent), &format!("execute_tool {}", call.name), 1, start);
         attribute(&mut out, "gen_ai.operation.name", "execute_tool");
