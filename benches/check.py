@@ -27,7 +27,8 @@ FROM spans
 def sums(store):
     if pathlib.Path(store).is_dir():
         peer = pathlib.Path(__file__).parent / "peer_chdb.py"
-        return json.loads(subprocess.run([sys.executable, peer, "--sums", store], stdout=subprocess.PIPE, check=True).stdout)
+        said = subprocess.run([sys.executable, peer, "--sums", store], stdout=subprocess.PIPE, check=True)
+        return json.loads(said.stdout)
     import duckdb
 
     with duckdb.connect(store, read_only=True) as connection:

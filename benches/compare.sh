@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures taco-trace against the peers and against its own targets. benches/README.md says what each figure means.
 set -euo pipefail
+export PYTHONDONTWRITEBYTECODE=1
 cd "$(dirname "$0")/.."
 
 usage() {
@@ -165,7 +166,8 @@ startup() {
     local rounds=21
     for round in $(seq "$rounds"); do
         measure startup help "$round" "" "$program" --help
-        measure startup diagnose "$round" "" "$program" diagnose fixtures/seed/traces.jsonl --tools fixtures/seed/tools.json
+        measure startup diagnose "$round" "" \
+            "$program" diagnose fixtures/seed/traces.jsonl --tools fixtures/seed/tools.json
         # What the peers' runners cost before they begin: taken off their figures.
         measure startup duckdb "$round" "" "$python" -c 'import duckdb'
         if has chdb "$peers"; then

@@ -81,7 +81,8 @@ def fill(connection, runs):
         DELETE FROM traces;
         DELETE FROM span_links;
     """)
-    calls, roots = (connection.execute(f"SELECT COUNT(*) FROM sample_{name}").fetchone()[0] for name in ("call", "root"))
+    (calls,) = connection.execute("SELECT COUNT(*) FROM sample_call").fetchone()
+    (roots,) = connection.execute("SELECT COUNT(*) FROM sample_root").fetchone()
     connection.execute(f"""
         CREATE TEMP TABLE run AS
         SELECT

@@ -30,9 +30,8 @@ impl World {
         let definition = |tool: &Tool| {
             let Tool { name, description, .. } = tool;
             let schema = r#"{\"type\":\"object\",\"properties\":{\"query\":{\"type\":\"string\"}}}"#;
-            format!(
-                r#"{{\"type\":\"function\",\"name\":\"{name}\",\"description\":\"{description}\",\"parameters\":{schema}}}"#
-            )
+            let names = format!(r#"\"name\":\"{name}\",\"description\":\"{description}\""#);
+            format!(r#"{{\"type\":\"function\",{names},\"parameters\":{schema}}}"#)
         };
         let definitions = tools
             .chunks(TOOLS_PER_AGENT)
