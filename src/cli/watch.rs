@@ -226,6 +226,10 @@ impl Follower<'_> {
                     self.say_once(words::not_followed(self.texts, &file.display().to_string()));
                     continue;
                 }
+                // Made just now, or emptied by a rotation.
+                if metadata.len() == 0 {
+                    continue;
+                }
                 let state = state(&metadata);
                 if self.seen.get(&file) != Some(&state) && met.insert(file.clone()) {
                     changed.push((file, state));

@@ -126,13 +126,17 @@ impl SourceWriter<'_> {
         let step = || StoreError::statement("going on with a file");
         let connection = &self.store.connection;
         let KnownPosition { source_id, position, .. } = known;
-        // Issues of the file as a whole stand on line 0.
-        connection
-            .execute(
-                "DELETE FROM ingest_issues WHERE source_id = ? AND line >= ? AND line > 0",
-                params![source_id, position.next_line],
-            )
-            .map_err(step())?;
+        // Where nothing was left out, only a newline may be missing: what was told of that line stays.
+        if position.next_byte.is_none() || position.lines_skipped_again > 0 {
+            // Issues of the file as a whole stand on line 0; those found by comparing have no offset.
+            connection
+                .execute(
+                    "DELETE FROM ingest_issues WHERE source_id = ? AND line >= ? AND line > 0
+                        AND (byte_offset >= ? OR byte_offset = 0)",
+                    params![source_id, position.next_line, position.next_byte.unwrap_or(0)],
+                )
+                .map_err(step())?;
+        }
         connection
             .execute(
                 "UPDATE sources SET lines = lines - ?, lines_skipped = lines_skipped - ? WHERE source_id = ?",
