@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
@@ -20,7 +21,7 @@ use crate::ingest::mask::MaskCounts;
 use crate::ingest::observe::Observed;
 use crate::ingest::source::{self, Input, Source};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
-use crate::ingest::{self, Batch, ChatCalls, Options};
+use crate::ingest::{self, Batch, ChatCalls, Options, Report, Start};
 use crate::model::{Issue, IssueCode, ToolSet};
 use crate::render::Texts;
 use crate::render::issues::{self, ToldIssue};
@@ -434,24 +435,19 @@ pub(crate) fn load_source(
     let mut noted = Loaded::default();
     let mut masked = MaskCounts::default();
     let mut places = Vec::new();
-    let mut sink = |batch: Batch| -> Result<(), Halt> {
-        if run.is_stopped() {
-            return Err(Halt::Stopped);
-        }
+    let mut write = |batch: Batch| -> Result<(), StoreError> {
         let batch = run.masking.apply(batch, &mut masked);
         noted.note_issues(texts, &name, &batch.issues, all);
         places.extend(batch.issues.iter().filter(|_| run.follows).map(|issue| issue.line));
         writer.append(&batch.spans, &batch.links, &batch.issues, &reason)?;
-        writer.append_messages(&batch.chat_calls, &batch.chat_failures)?;
-        Ok(())
+        writer.append_messages(&batch.chat_calls, &batch.chat_failures)
     };
-    let mut progress = |input: &Input, spans: u64| {
+    let progress = |input: &Input, spans: u64| {
         bar.set_position(begun + input.bytes_read().saturating_sub(offset));
         bar.set_message(spans.to_string());
     };
     let observed = loaded.observed.as_mut();
-    let read = ingest::read_observed(&mut reading.input, start, &run.options, observed, &mut sink, &mut progress);
-    let report = match read {
+    let report = match read_beside(&mut reading.input, start, run, observed, progress, &mut write) {
         Ok(report) => report,
         Err(Halt::Stopped) => return Ok(Fate::Stopped),
         Err(Halt::Store(error)) => return Err(Failure::from(error).into()),
@@ -512,6 +508,36 @@ pub(crate) fn load_source(
         run.known.add(KnownPosition { source_id, content_hash, position });
     }
     Ok(Fate::Read(reading.kind))
+}
+
+/// How many batches may wait to be written: they bound the memory, not the file.
+const WAITING_BATCHES: usize = 2;
+
+/// Reads on a thread of its own and writes on this one, so that neither waits for the other. Batches are written in the
+/// order in which they are read.
+fn read_beside(
+    input: &mut Input,
+    start: Start,
+    run: &Run,
+    observed: Option<&mut Observed>,
+    mut progress: impl FnMut(&Input, u64) + Send,
+    write: &mut dyn FnMut(Batch) -> Result<(), StoreError>,
+) -> Result<Report, Halt> {
+    let (sender, batches) = sync_channel(WAITING_BATCHES);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            // A writer that has failed takes nothing more; so does a run that is to end.
+            let mut hand_on = |batch: Batch| {
+                if run.is_stopped() { Err(Halt::Stopped) } else { sender.send(batch).map_err(|_| Halt::Stopped) }
+            };
+            ingest::read_observed(input, start, &run.options, observed, &mut hand_on, &mut progress)
+        });
+        let written = batches.iter().try_for_each(&mut *write);
+        drop(batches);
+        let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        written.map_err(Halt::Store)?;
+        read
+    })
 }
 
 fn identity(source: &Source) -> SourceIdentity {

@@ -33,7 +33,7 @@ use observe::{Observed, Recording};
 use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
 
 /// How many rows are handed on at once: memory is bounded by this, not by the file.
-pub const BATCH_SPANS: usize = 16_384;
+pub const BATCH_SPANS: usize = 8_192;
 /// How many issues are handed on at once.
 const BATCH_ISSUES: usize = 4_096;
 

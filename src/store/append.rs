@@ -47,6 +47,13 @@ pub struct SourceTotals {
     pub content_hash: String,
 }
 
+/// One thread: appending with more costs a quarter of the CPU time again. A store in a file keeps no more in memory than
+/// this: a transaction fills whatever it may, so the file read would decide.
+const WRITING_FILE: &str = "SET threads = 1; SET memory_limit = '160MiB'";
+const WRITING_MEMORY: &str = "SET threads = 1";
+/// Back to what DuckDB chooses.
+const WRITTEN: &str = "RESET threads; RESET memory_limit";
+
 /// Turns an issue into the reason that people read.
 pub type Reason<'a> = &'a dyn Fn(IssueCode, &str) -> String;
 
@@ -63,6 +70,10 @@ pub struct SourceWriter<'store> {
 }
 
 impl Store {
+    const fn writing(&self) -> &'static str {
+        if self.is_file { WRITING_FILE } else { WRITING_MEMORY }
+    }
+
     /// Begins a run of ingest; files read in it are judged with the tool set in force now.
     ///
     /// # Errors
@@ -119,7 +130,11 @@ impl Store {
             .connection
             .query_row("SELECT COALESCE(MAX(source_id), 0) + 1 FROM sources", [], |row| row.get(0))
             .map_err(StoreError::statement("sources"))?;
-        self.connection.execute_batch("BEGIN").map_err(StoreError::statement("beginning a file"))?;
+        self.connection.execute_batch(self.writing()).map_err(StoreError::statement("configuration"))?;
+        if let Err(error) = self.connection.execute_batch("BEGIN") {
+            self.connection.execute_batch(WRITTEN).ok();
+            return Err(StoreError::statement("beginning a file")(error));
+        }
         Ok(SourceWriter {
             store: self,
             identity,
@@ -269,6 +284,7 @@ impl SourceWriter<'_> {
         totals.spans_kept -= totals.spans_merged;
         self.store.connection.execute_batch("COMMIT").map_err(StoreError::statement("committing a file"))?;
         self.finished = true;
+        self.store.connection.execute_batch(WRITTEN).map_err(StoreError::statement("configuration"))?;
         Ok((totals, found))
     }
 
@@ -365,6 +381,7 @@ impl Drop for SourceWriter<'_> {
         if !self.finished {
             // After a failed statement the transaction may be gone already; then there is nothing to undo.
             self.store.connection.execute_batch("ROLLBACK").ok();
+            self.store.connection.execute_batch(WRITTEN).ok();
         }
     }
 }

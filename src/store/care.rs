@@ -160,7 +160,7 @@ fn tables_of_version(version: i64) -> Result<Vec<Table>, CareError> {
     let mut connection =
         Connection::open_in_memory_with_flags(configured).map_err(StoreError::statement("opening in memory"))?;
     migrate::run_to(&mut connection, version)?;
-    let store = Store { connection };
+    let store = Store { connection, is_file: false };
     let columns = store.rows(
         "SELECT t.table_name, c.column_name, c.data_type
         FROM duckdb_tables() t

@@ -101,6 +101,8 @@ impl StoreError {
 /// An open store with current tables and views.
 pub struct Store {
     connection: Connection,
+    /// Whether it stays when the process ends.
+    is_file: bool,
 }
 
 impl Store {
@@ -111,7 +113,10 @@ impl Store {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let configured = config().map_err(StoreError::statement("configuration"))?;
         let connection = Connection::open_with_flags(path, configured).map_err(|error| open_error(path, &error))?;
-        Self::prepared(connection)
+        let store = Self::prepared(connection)?;
+        store.step("configuration", "SET force_compression = 'zstd'")?;
+        views::create(&store.connection)?;
+        Ok(store)
     }
 
     /// Opens a file that must be there already.
@@ -130,7 +135,10 @@ impl Store {
         let configured = config().map_err(StoreError::statement("configuration"))?;
         let connection =
             Connection::open_in_memory_with_flags(configured).map_err(StoreError::statement("opening in memory"))?;
-        Self::prepared(connection)
+        let mut store = Self::prepared(connection)?;
+        store.is_file = false;
+        views::create_uncommented(&store.connection)?;
+        Ok(store)
     }
 
     fn prepared(mut connection: Connection) -> Result<Self, StoreError> {
@@ -139,8 +147,7 @@ impl Store {
             .execute_batch("SET preserve_insertion_order = false")
             .map_err(StoreError::statement("configuration"))?;
         migrate::run(&mut connection)?;
-        views::create(&connection)?;
-        Ok(Self { connection })
+        Ok(Self { connection, is_file: true })
     }
 
     /// Names of the columns of a table or view, in order. For tests and documentation.

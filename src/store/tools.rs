@@ -1,6 +1,6 @@
 //! Tool sets: written once per content.
 
-use duckdb::{OptionalExt, params};
+use duckdb::{Appender, OptionalExt, params};
 
 use super::{Store, StoreError};
 use crate::model::{JsonType, ToolDefinition, ToolSet};
@@ -46,18 +46,35 @@ impl Store {
         self.connection
             .execute("INSERT INTO tool_sets VALUES (?, ?, ?, ?)", params![set.sha256, set.source, tools, loaded_at])
             .map_err(step())?;
-        for (position, tool) in set.tools.iter().enumerate() {
-            insert_tool(&self.connection, &set.sha256, position as i64, tool)
-                .map_err(StoreError::statement("tool_definitions"))?;
-        }
+        append_tools(&self.connection, set).map_err(StoreError::statement("tool_definitions"))?;
         Ok(true)
     }
 }
 
-fn insert_tool(connection: &duckdb::Connection, set: &str, position: i64, tool: &ToolDefinition) -> duckdb::Result<()> {
-    connection.execute(
-        "INSERT INTO tool_definitions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        params![
+/// Appenders instead of statements: a statement a row costs more than reading the file.
+fn append_tools(connection: &duckdb::Connection, set: &ToolSet) -> duckdb::Result<()> {
+    let mut rows = ToolAppenders {
+        definitions: connection.appender("tool_definitions")?,
+        params: connection.appender("tool_params")?,
+        types: connection.appender("tool_param_types")?,
+    };
+    for (position, tool) in (0_i64..).zip(&set.tools) {
+        rows.append(&set.sha256, position, tool)?;
+    }
+    rows.definitions.flush()?;
+    rows.params.flush()?;
+    rows.types.flush()
+}
+
+struct ToolAppenders<'c> {
+    definitions: Appender<'c>,
+    params: Appender<'c>,
+    types: Appender<'c>,
+}
+
+impl ToolAppenders<'_> {
+    fn append(&mut self, set: &str, position: i64, tool: &ToolDefinition) -> duckdb::Result<()> {
+        self.definitions.append_row(params![
             tool.tool_name,
             tool.description,
             tool.json_schema,
@@ -66,13 +83,10 @@ fn insert_tool(connection: &duckdb::Connection, set: &str, position: i64, tool: 
             tool.schema_readable,
             set,
             position,
-        ],
-    )?;
-    for param in &tool.params {
-        let declared_type = (!param.types.is_empty()).then(|| param.declared_type());
-        connection.execute(
-            "INSERT INTO tool_params VALUES (?, ?, ?, ?, ?, ?, ?)",
-            params![
+        ])?;
+        for param in &tool.params {
+            let declared_type = (!param.types.is_empty()).then(|| param.declared_type());
+            self.params.append_row(params![
                 set,
                 tool.tool_name,
                 param.key,
@@ -80,16 +94,13 @@ fn insert_tool(connection: &duckdb::Connection, set: &str, position: i64, tool: 
                 param.position,
                 param.required_position,
                 declared_type,
-            ],
-        )?;
-        for json_type in accepted_types(&param.types) {
-            connection.execute(
-                "INSERT INTO tool_param_types VALUES (?, ?, ?, ?)",
-                params![set, tool.tool_name, param.key, json_type.as_str()],
-            )?;
+            ])?;
+            for json_type in accepted_types(&param.types) {
+                self.types.append_row(params![set, tool.tool_name, param.key, json_type.as_str()])?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// `number` takes integers too (JSON Schema), so it stands for both.

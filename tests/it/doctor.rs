@@ -138,6 +138,10 @@ fn shares_are_those_that_a_plain_count_gives() {
 #[test]
 fn every_real_file_is_laid_out_in_80_columns_and_looks_sound() {
     for path in files_under("fixtures/real").iter().filter(|path| path.ends_with("/traces.jsonl")) {
+        // What was found in public projects has no agent in it.
+        if path.contains("/otlp/") {
+            continue;
+        }
         let text = table(path);
         for line in text.lines() {
             assert!(width(line) <= 80, "{path}: {line}");

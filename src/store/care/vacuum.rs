@@ -52,7 +52,7 @@ fn copy_and_replace(
     let configured = config().map_err(StoreError::statement("configuration"))?;
     let connection =
         Connection::open_in_memory_with_flags(configured).map_err(StoreError::statement("opening in memory"))?;
-    let store = Store { connection };
+    let store = Store { connection, is_file: true };
     store
         .connection
         .execute_batch(&format!("ATTACH {} AS old (READ_ONLY)", sql_path(path)?))
