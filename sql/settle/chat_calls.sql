@@ -16,7 +16,7 @@ SELECT
     c.args_shape AS args_shape,
     c.call_id AS call_id
 FROM chat_calls c
-JOIN touched t ON t.trace_id = c.trace_id
+JOIN settling t ON t.trace_id = c.trace_id
 QUALIFY c.call_id IS NULL OR ROW_NUMBER() OVER (
     PARTITION BY c.trace_id, c.call_id
     ORDER BY c.start_ns, c.span_id, LENGTH(c.call_key), c.call_key

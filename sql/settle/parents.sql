@@ -8,7 +8,12 @@ SELECT s.trace_id AS trace_id, s.span_id AS span_id,
     s.recorded_parent_span_id AS recorded_parent_span_id,
     s.tool_name AS tool_name, s.call_id AS call_id
 FROM spans s
-JOIN touched t ON t.trace_id = s.trace_id;
+JOIN settling t ON t.trace_id = s.trace_id;
+CREATE OR REPLACE TEMP TABLE passed AS
+SELECT l.trace_id AS trace_id, l.span_id AS span_id,
+    l.parent_span_id AS parent_span_id
+FROM span_links l
+JOIN settling t ON t.trace_id = l.trace_id;
 CREATE OR REPLACE TEMP TABLE climbed AS
 WITH RECURSIVE climb AS (
     SELECT
@@ -28,7 +33,7 @@ WITH RECURSIVE climb AS (
         c.span_id AS span_id,
         l.parent_span_id AS ancestor
     FROM climb c
-    JOIN span_links l
+    JOIN passed l
         ON l.trace_id = c.trace_id
         AND l.span_id = c.ancestor
     WHERE NOT EXISTS (

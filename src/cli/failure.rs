@@ -86,7 +86,7 @@ impl From<ConventionError> for Failure {
     fn from(error: ConventionError) -> Self {
         match error {
             ConventionError::Syntax { file, source } => {
-                Self::unreadable("convention_syntax").with("path", file).with("message", source.to_string().trim_end())
+                Self::unreadable("convention_syntax").with("path", file).with("message", source.message())
             }
             ConventionError::Invalid { file, what } => {
                 Self::unreadable("convention_invalid").with("path", file).with("message", what)

@@ -318,7 +318,7 @@ pub(crate) fn load_into(
     // What was read before may have been recognised: then nothing new in a file that has grown is no failure. A copy of
     // a file of which nothing was recognised is no success either.
     let known = loaded.unchanged + loaded.grown;
-    loaded.is_empty = recognised == 0 && (known == 0 || store.structure().map_err(Failure::from)?.traces == 0);
+    loaded.is_empty = recognised == 0 && (known == 0 || !store.has_traces().map_err(Failure::from)?);
     loaded.seconds = started.elapsed().as_secs_f64();
     Ok(())
 }

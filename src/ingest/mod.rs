@@ -25,6 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 
+use twox_hash::XxHash3_64;
+
 use convention::Conventions;
 use document::{Context, Counts, DocumentError, MissingStatus, Parsed};
 use frame::{Framed, Line, TextReader, raw_excerpt};
@@ -302,7 +304,9 @@ impl<'a> Reading<'a> {
 
     /// Parses one text, or says why it is none; nothing of it is taken then.
     fn text(&mut self, line: &Line<'_>) -> Result<(), DocumentError> {
-        let text = std::str::from_utf8(line.bytes).map_err(|error| match error.error_len() {
+        // The fast check says no more than that something is wrong; the slow one then says where.
+        let checked = simdutf8::basic::from_utf8(line.bytes).or_else(|_| std::str::from_utf8(line.bytes));
+        let text = checked.map_err(|error| match error.error_len() {
             Some(_) => DocumentError {
                 code: IssueCode::InvalidUtf8,
                 detail: error.valid_up_to().to_string(),
@@ -504,7 +508,7 @@ impl Repeats {
 
 /// The columns that `sql/settle/repeated_spans.sql` compares, in one number.
 fn content_hash(span: &SpanRow) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = XxHash3_64::new();
     (span.operation, span.status, span.start_ns, span.end_ns).hash(&mut hasher);
     (&span.agent_name, &span.tool_name, &span.tool_args, &span.parent_span_id).hash(&mut hasher);
     (&span.call_id, &span.tool_result, &span.error_type, &span.failure, &span.status_message).hash(&mut hasher);

@@ -51,6 +51,8 @@ pub struct SourceTotals {
 /// this: a transaction fills whatever it may, so the file read would decide.
 const WRITING_FILE: &str = "SET threads = 1; SET memory_limit = '160MiB'";
 const WRITING_MEMORY: &str = "SET threads = 1";
+/// About how many spans, kept or not, are settled at once.
+const SETTLED_ROWS: u64 = 100_000;
 /// Back to what DuckDB chooses.
 const WRITTEN: &str = "RESET threads; RESET memory_limit";
 
@@ -161,7 +163,24 @@ impl Store {
     }
 
     /// Works out parents, spans of one call and calls without spans of the traces in `touched`.
+    ///
+    /// In parts: a recursion cannot leave memory, which therefore is bounded by the part and not by the file. What goes
+    /// round in circles is in `parent_cycles` then.
     pub(super) fn settle_touched(&self) -> Result<(), StoreError> {
+        self.step("settle/parts.sql", include_str!("../../sql/settle/parts.sql"))?;
+        let counted = self.connection.query_row("SELECT settled_rows FROM settle_size", [], |row| row.get::<_, u64>(0));
+        let parts = counted.map_err(StoreError::statement("settle_size"))?.div_ceil(SETTLED_ROWS).max(1);
+        for part in 0..parts {
+            let sql = include_str!("../../sql/settle/part.sql");
+            let sql = sql.replace("$parts", &parts.to_string()).replace("$part", &part.to_string());
+            self.step("settle/part.sql", &sql)?;
+            self.settle_part()?;
+            self.step("parent_cycles", "INSERT INTO parent_cycles SELECT c.trace_id FROM cycles c")?;
+        }
+        Ok(())
+    }
+
+    fn settle_part(&self) -> Result<(), StoreError> {
         self.step("settle/parents.sql", include_str!("../../sql/settle/parents.sql"))?;
         self.step("settle/same_call.sql", include_str!("../../sql/settle/same_call.sql"))?;
         if self.has_rows("same_call")? {
@@ -273,7 +292,7 @@ impl SourceWriter<'_> {
         }
         self.run("settle/traces.sql", include_str!("../../sql/settle/traces.sql"))?;
         self.store.settle_touched()?;
-        found.extend(self.store.rows("SELECT trace_id FROM cycles ORDER BY trace_id", [], |row| {
+        found.extend(self.store.rows("SELECT trace_id FROM parent_cycles ORDER BY trace_id", [], |row| {
             Ok(file_issue(IssueCode::ParentCycle, 0, row.get(0)?, None))
         })?);
         self.append_issues(&found, reason)?;

@@ -28,6 +28,14 @@ impl Store {
         self.rows(include_str!("../../sql/queries/touched.sql"), [], |row| row.get(0))
     }
 
+    /// Whether anything was ever kept.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn has_traces(&self) -> Result<bool, StoreError> {
+        self.has_rows("traces")
+    }
+
     /// What a run of ingest came to, as the store has it now.
     ///
     /// # Errors

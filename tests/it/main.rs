@@ -27,6 +27,7 @@ mod receive;
 mod reconcile;
 mod render;
 mod report;
+mod site;
 mod source;
 mod stock_duckdb;
 mod store_care;

@@ -308,7 +308,7 @@ impl Merge<'_> {
             .execute(
                 "INSERT INTO ingest_issues (batch_id, source, severity, line, byte_offset, trace_id, code, reason, raw)
                 SELECT t.batch_id, ?, ?, 0, 0, c.trace_id, ?, ?, ''
-                FROM cycles c JOIN traces t ON t.trace_id = c.trace_id",
+                FROM parent_cycles c JOIN traces t ON t.trace_id = c.trace_id",
                 params![folder.display().to_string(), code.severity().as_str(), code.as_str(), reason],
             )
             .map_err(StoreError::statement("cycles"))?;
