@@ -315,9 +315,10 @@ pub(crate) fn load_into(
         bar.finish_and_clear();
     }
     let recognised = loaded.totals.spans_kept + loaded.totals.spans_redelivered;
-    // A copy of a file of which nothing was recognised is no success either.
-    loaded.is_empty =
-        recognised == 0 && (loaded.unchanged == 0 || store.structure().map_err(Failure::from)?.traces == 0);
+    // What was read before may have been recognised: then nothing new in a file that has grown is no failure. A copy of
+    // a file of which nothing was recognised is no success either.
+    let known = loaded.unchanged + loaded.grown;
+    loaded.is_empty = recognised == 0 && (known == 0 || store.structure().map_err(Failure::from)?.traces == 0);
     loaded.seconds = started.elapsed().as_secs_f64();
     Ok(())
 }
