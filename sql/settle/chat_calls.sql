@@ -116,6 +116,19 @@ UNION ALL
 SELECT b.trace_id, b.call_key, b.span_id FROM by_args b
 UNION ALL
 SELECT t.trace_id, t.call_key, t.span_id FROM by_tool t;
+-- Calls whose arguments a span with their id has: they have nothing to add.
+-- Such calls are let go while reading: it must not matter whether they are here.
+CREATE OR REPLACE TEMP TABLE answered AS
+SELECT DISTINCT i.trace_id AS trace_id, i.call_key AS call_key
+FROM by_id i
+JOIN asked a ON a.trace_id = i.trace_id AND a.call_key = i.call_key
+JOIN spans s ON s.trace_id = i.trace_id AND s.span_id = i.span_id
+WHERE s.tool_args IS NOT NULL AND s.args_key IS NOT DISTINCT FROM a.args_key
+UNION
+SELECT a.trace_id, a.call_key
+FROM asked a
+JOIN merged_spans m ON m.trace_id = a.trace_id AND m.call_id = a.call_id
+WHERE m.tool_args IS NOT NULL AND m.args_key IS NOT DISTINCT FROM a.args_key;
 -- Arguments that a span lacks are those of the message that asked for it.
 UPDATE spans
 SET tool_args = a.tool_args,
@@ -128,7 +141,11 @@ WHERE a.trace_id = p.trace_id
     AND a.tool_args IS NOT NULL
     AND spans.trace_id = p.trace_id
     AND spans.span_id = p.span_id
-    AND spans.tool_args IS NULL;
+    AND spans.tool_args IS NULL
+    AND NOT EXISTS (
+        SELECT 1 FROM answered k
+        WHERE k.trace_id = p.trace_id AND k.call_key = p.call_key
+    );
 -- A framework may change the arguments that it was given.
 UPDATE spans
 SET asked_args = a.args_key
@@ -138,7 +155,11 @@ WHERE a.trace_id = p.trace_id
     AND spans.trace_id = p.trace_id
     AND spans.span_id = p.span_id
     AND spans.asked_args IS NULL
-    AND spans.args_key <> a.args_key;
+    AND spans.args_key <> a.args_key
+    AND NOT EXISTS (
+        SELECT 1 FROM answered k
+        WHERE k.trace_id = p.trace_id AND k.call_key = p.call_key
+    );
 CREATE OR REPLACE TEMP TABLE settled AS
 SELECT
     o.trace_id AS trace_id,

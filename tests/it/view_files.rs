@@ -153,7 +153,9 @@ fn view_file_reads_only_kinds_below_it() {
 
 #[test]
 fn view_and_each_column_has_a_comment() {
-    let store = Store::in_memory().unwrap();
+    // In a file: a store in memory, which no other client opens, has no comments.
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("taco.duckdb")).unwrap();
     let ours = "NOT internal AND schema_name = 'main'";
     let views = answers(&store, &format!("SELECT view_name FROM duckdb_views() WHERE {ours} ORDER BY view_name"));
     let mut files: Vec<String> = view_files().iter().map(ViewFile::view).collect();

@@ -376,11 +376,20 @@ impl<'w> Run<'w> {
         let over_but_ok = |call: &Call<'_>| {
             !call.span.error && self.tool(call.tool).is_some_and(|tool| call.duration_ms() > tool.timeout_ms)
         };
+        // Empty arguments of a tool that asks for none.
+        let calls_for_nothing = |call: &Call<'_>| {
+            let asks = |tool: &Tool| matches!(&tool.schema, Schema::Readable { required, .. } if !required.is_empty());
+            call.recorded.as_deref().is_some_and(|text| text.trim().is_empty())
+                && !self.tool(call.tool).is_some_and(asks)
+        };
         let candidates = candidates(self.trace).len();
         let skipped = self.trace.spans.iter().filter(|span| matches!(span.kind, Kind::Nameless)).count();
         vec![
             ("args_not_recorded", calls(&|call| call.recorded.is_none())),
-            ("args_not_json", calls(&|call| call.recorded.is_some() && call.args.is_none())),
+            (
+                "args_not_json",
+                calls(&|call| call.recorded.is_some() && call.args.is_none() && !calls_for_nothing(call)),
+            ),
             ("args_undefined_tool", self.names(|call| self.tool(call.tool).is_none()).len()),
             ("args_unreadable_schema", self.names(|call| self.tool(call.tool).is_some_and(unreadable)).len()),
             ("over_limit_but_ok", calls(&over_but_ok)),
