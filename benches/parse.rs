@@ -15,7 +15,7 @@ use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterio
 use taco_trace::ingest::convention::Conventions;
 use taco_trace::ingest::document::{Context, MissingStatus, Parsed, parse};
 use taco_trace::ingest::frame::{Framed, LineReader};
-use taco_trace::ingest::{self, Batch, Options, Start, args};
+use taco_trace::ingest::{self, Batch, ChatCalls, Options, Start, args};
 use taco_trace::model::SpanRow;
 use taco_trace::store::{SourceIdentity, Store};
 
@@ -76,7 +76,11 @@ fn documents(group: &mut BenchmarkGroup<'_, WallTime>, bytes: &[u8]) {
 }
 
 fn read(group: &mut BenchmarkGroup<'_, WallTime>, bytes: &[u8]) {
-    let options = Options { conventions: Conventions::builtin(), missing_status: MissingStatus::Skip };
+    let options = Options {
+        conventions: Conventions::builtin(),
+        missing_status: MissingStatus::Skip,
+        chat_calls: ChatCalls::Read,
+    };
     group.bench_function("read", |bencher| {
         bencher.iter(|| {
             let mut sink = |batch: Batch| -> Result<(), Infallible> {

@@ -117,7 +117,8 @@ SELECT b.trace_id, b.call_key, b.span_id FROM by_args b
 UNION ALL
 SELECT t.trace_id, t.call_key, t.span_id FROM by_tool t;
 -- Calls whose arguments a span with their id has: they have nothing to add.
--- Such calls are let go while reading: it must not matter whether they are here.
+-- Such calls are let go while reading, so it must not matter whether they are
+-- here.
 CREATE OR REPLACE TEMP TABLE answered AS
 SELECT DISTINCT i.trace_id AS trace_id, i.call_key AS call_key
 FROM by_id i

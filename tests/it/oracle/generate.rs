@@ -398,7 +398,7 @@ fn args(pool: Vec<Json>) -> impl Strategy<Value = Args> {
     let objects: Vec<Json> = pool.iter().filter(|json| matches!(json, Json::Object(_))).cloned().collect();
     let structure =
         if objects.is_empty() { Just(Args::Absent).boxed() } else { select(objects).prop_map(Args::Structure).boxed() };
-    let not_json = select(&["{\"dept_code\":", "dept_code=D-1", "{'dept_code': 1}", "", "{} {}", "01"][..]);
+    let not_json = select(&["{\"dept_code\":", "dept_code=D-1", "{'dept_code': code}", "", "{} {}", "01"][..]);
     prop_oneof![
         16 => (select(pool), spelling).prop_map(|(json, spelling)| Args::Text(json, spelling)),
         2 => structure,

@@ -106,8 +106,9 @@ fn unjudged(outcome: &Outcome) -> Vec<(String, i64, &str)> {
 
 /// Notes of judged runs by trace and name, those apart that the naive judge does not count.
 fn notes(outcome: &Outcome) -> BTreeMap<(String, &'static str), usize> {
-    let counted = "SELECT n.trace_id, n.note, COUNT(*) FROM set_note_v1 n JOIN set_run_v1 r ON r.trace_id = n.trace_id
-        WHERE n.note NOT IN ('args_written_differently', 'parent_cycle') GROUP BY n.trace_id, n.note";
+    let counted = "SELECT n.trace_id, n.note, COUNT(*) FROM set_note_v2 n JOIN set_run_v1 r ON r.trace_id = n.trace_id
+        WHERE n.note NOT IN ('args_written_differently', 'parent_cycle', 'args_rewritten', 'failure_beside_status',
+            'inner_agent_failed') GROUP BY n.trace_id, n.note";
     let read = |row: String| {
         let cells: Vec<&str> = row.split('|').collect();
         let name = NoteKind::from_name(cells[1]).expect("a note has a kind").as_str();
