@@ -288,6 +288,18 @@ impl Convention {
         self.failures.iter().find_map(|failure| failure.told(Some(span), result, &mut parsed))
     }
 
+    /// Words of which a result has one when it says that a call failed. Most messages have none and are not parsed.
+    pub(crate) fn failure_words(&self) -> impl Iterator<Item = &str> {
+        let of_results = self.failures.iter().flat_map(|failure| match failure {
+            Failure::Result { place, .. } => vec![place.last.as_str()],
+            Failure::ResultLike(patterns) => {
+                patterns.iter().filter_map(|pattern| pattern.split('*').max_by_key(|piece| piece.len())).collect()
+            }
+            Failure::Attribute { .. } | Failure::Inside { .. } | Failure::Event(_) => Vec::new(),
+        });
+        of_results.chain(["is_error", "isError"])
+    }
+
     /// The first thing in a result that says that a call failed: `result /isError=true`.
     pub(crate) fn failure_in_result(&self, result: &str) -> Option<String> {
         let mut parsed = None;

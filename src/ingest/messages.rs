@@ -89,6 +89,7 @@ fn failures_in(convention: &Convention, form: &MessageForm, span: &SpanData) -> 
         Some(FailedCall { id, failure })
     };
     match form {
+        MessageForm::Parts(place) if !place.may_mention(span, convention.failure_words()) => Vec::new(),
         MessageForm::Parts(place) => parts(place, span, "tool_call_response", |part| {
             let id = part.id.and_then(scalar)?;
             if part.is_error.or(part.is_error_camel) == Some(true) {
@@ -145,10 +146,10 @@ struct Part<'t> {
 /// What `read` makes of the parts of one type. The type is looked for first: most messages hold none and are not
 /// parsed.
 fn parts<T>(place: &Place, span: &SpanData, kind: &str, read: impl Fn(Part) -> Option<T>) -> Vec<T> {
-    let Some(text) = place.recorded(span) else { return Vec::new() };
-    if memchr::memmem::find(text.as_bytes(), kind.as_bytes()).is_none() {
+    if !place.may_mention(span, [kind]) {
         return Vec::new();
     }
+    let Some(text) = place.recorded(span) else { return Vec::new() };
     let json = unquoted(&text);
     // Some print a Python literal in place of JSON.
     let literal = if json_text(&json) { None } else { python::to_json(&json) };

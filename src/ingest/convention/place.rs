@@ -117,6 +117,15 @@ impl Place {
         Some(self.stripped(text))
     }
 
+    /// Whether the value may have one of these words in it, told without decoding it.
+    pub(crate) fn may_mention<'w>(&self, span: &SpanData, words: impl IntoIterator<Item = &'w str>) -> bool {
+        match &self.holder {
+            Holder::Attribute(slot) => span.attributes.get(*slot).is_some_and(|value| value.may_mention(words)),
+            Holder::Event { .. } => span.events.is_some(),
+            Holder::SpanName => true,
+        }
+    }
+
     fn value<'s, 'de>(&self, span: &SpanData<'s, 'de>) -> Held<'s, 'de> {
         match &self.holder {
             Holder::Attribute(slot) => span.attributes.get(*slot).map_or(Held::None, Held::Value),

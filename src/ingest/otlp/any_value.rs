@@ -55,6 +55,13 @@ impl<'de> AnyValue<'de> {
         read
     }
 
+    /// Whether one of these words of ASCII letters may stand in the value. Hardly anybody escapes such letters; where
+    /// an escape of that range is there, they may.
+    pub(crate) fn may_mention<'w>(self, words: impl IntoIterator<Item = &'w str>) -> bool {
+        let has = |word: &str| memchr::memmem::find(self.json.as_bytes(), word.as_bytes()).is_some();
+        self.kind == Kind::Bytes || words.into_iter().any(has) || has("u00")
+    }
+
     /// Whether there is no value at all: `{}`, null, or a kind that is not known.
     pub(crate) fn is_empty(self) -> bool {
         self.kind == Kind::Empty
