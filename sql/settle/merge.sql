@@ -13,6 +13,7 @@ SELECT
     ) AS place
 FROM spans s
 JOIN same_call c ON c.trace_id = s.trace_id AND c.span_id = s.span_id;
+-- The places from which the outer span takes what it lacks, and what it takes.
 CREATE OR REPLACE TEMP TABLE given AS
 SELECT
     i.trace_id AS trace_id,
@@ -24,7 +25,10 @@ SELECT
     MIN(CASE WHEN o.error_type IS NULL AND i.error_type IS NOT NULL
         THEN i.place END) AS error_type_place,
     MIN(CASE WHEN o.failure IS NULL AND i.inner_failure IS NOT NULL
-        THEN i.place END) AS failure_place
+        THEN i.place END) AS failure_place,
+    ARG_MIN(i.tool_result, i.place) AS tool_result,
+    ARG_MIN(i.error_type, i.place) AS error_type,
+    ARG_MIN(i.inner_failure, i.place) AS failure
 FROM inner_spans i
 JOIN spans o ON o.trace_id = i.trace_id AND o.span_id = i.outer_span_id
 GROUP BY i.trace_id, i.outer_span_id;
@@ -52,29 +56,11 @@ WHERE i.trace_id = g.trace_id
     AND spans.trace_id = g.trace_id
     AND spans.span_id = g.outer_span_id;
 UPDATE spans
-SET tool_result = i.tool_result
-FROM given g, inner_spans i
-WHERE i.trace_id = g.trace_id
-    AND i.outer_span_id = g.outer_span_id
-    AND i.place = g.result_place
-    AND spans.trace_id = g.trace_id
-    AND spans.span_id = g.outer_span_id;
-UPDATE spans
-SET error_type = i.error_type
-FROM given g, inner_spans i
-WHERE i.trace_id = g.trace_id
-    AND i.outer_span_id = g.outer_span_id
-    AND i.place = g.error_type_place
-    AND spans.trace_id = g.trace_id
-    AND spans.span_id = g.outer_span_id;
-UPDATE spans
-SET failure = i.inner_failure
-FROM given g, inner_spans i
-WHERE i.trace_id = g.trace_id
-    AND i.outer_span_id = g.outer_span_id
-    AND i.place = g.failure_place
-    AND spans.trace_id = g.trace_id
-    AND spans.span_id = g.outer_span_id;
+SET tool_result = COALESCE(spans.tool_result, g.tool_result),
+    error_type = COALESCE(spans.error_type, g.error_type),
+    failure = COALESCE(spans.failure, g.failure)
+FROM given g
+WHERE spans.trace_id = g.trace_id AND spans.span_id = g.outer_span_id;
 DELETE FROM spans s
 WHERE EXISTS (
     SELECT 1 FROM same_call c
