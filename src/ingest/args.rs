@@ -45,7 +45,15 @@ pub enum ArgsError {
 /// # Errors
 /// When it is not, or when it is nested deeper than [`MAX_ARGS_DEPTH`].
 pub fn canonical(text: &str) -> Result<Canonical, ArgsError> {
-    let mut writer = Writer::new(text, true)?;
+    write_canonical(Writer::new(text, true)?)
+}
+
+/// The same of a text that is known to be one JSON value.
+pub(crate) fn canonical_of_json(text: &str) -> Result<Canonical, ArgsError> {
+    write_canonical(Writer::of_json(text, true))
+}
+
+fn write_canonical(mut writer: Writer) -> Result<Canonical, ArgsError> {
     let members = if writer.peek() == Some(b'{') { writer.object(1)? } else { writer.value(0).map(|()| Vec::new())? };
     let Writer { out, .. } = writer;
     let args = members
@@ -91,8 +99,12 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(text: &'a str, sort_keys: bool) -> Result<Self, ArgsError> {
         let value: &RawValue = serde_json::from_str(text).map_err(|error| ArgsError::NotJson(error.to_string()))?;
-        let text = value.get();
-        Ok(Self { text, at: 0, out: String::with_capacity(text.len()), sort_keys })
+        Ok(Self::of_json(value.get(), sort_keys))
+    }
+
+    fn of_json(text: &'a str, sort_keys: bool) -> Self {
+        let text = text.trim_matches(text::SPACES);
+        Self { text, at: 0, out: String::with_capacity(text.len()), sort_keys }
     }
 
     fn peek(&self) -> Option<u8> {

@@ -10,12 +10,13 @@ mod place;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use memchr::memmem;
 use thiserror::Error;
 
 use self::file::File;
 pub(crate) use self::place::{Place, SpanData};
 use crate::ingest::args::unwrap::Wrapper;
-use crate::ingest::otlp::any_value::{AnyValue, Attributes};
+use crate::ingest::otlp::any_value::{AnyValue, Attributes, Words};
 use crate::model::Operation;
 
 macro_rules! shipped {
@@ -288,18 +289,6 @@ impl Convention {
         self.failures.iter().find_map(|failure| failure.told(Some(span), result, &mut parsed))
     }
 
-    /// Words of which a result has one when it says that a call failed. Most messages have none and are not parsed.
-    pub(crate) fn failure_words(&self) -> impl Iterator<Item = &str> {
-        let of_results = self.failures.iter().flat_map(|failure| match failure {
-            Failure::Result { place, .. } => vec![place.last.as_str()],
-            Failure::ResultLike(patterns) => {
-                patterns.iter().filter_map(|pattern| pattern.split('*').max_by_key(|piece| piece.len())).collect()
-            }
-            Failure::Attribute { .. } | Failure::Inside { .. } | Failure::Event(_) => Vec::new(),
-        });
-        of_results.chain(["is_error", "isError"])
-    }
-
     /// The first thing in a result that says that a call failed: `result /isError=true`.
     pub(crate) fn failure_in_result(&self, result: &str) -> Option<String> {
         let mut parsed = None;
@@ -378,17 +367,18 @@ enum Failure {
 #[derive(Debug, Clone)]
 struct Pointer {
     pointer: String,
-    last: String,
+    last: memmem::Finder<'static>,
 }
 
 impl Pointer {
     fn new(pointer: &str) -> Self {
-        Self { pointer: pointer.to_owned(), last: pointer.rsplit('/').next().unwrap_or_default().to_owned() }
+        let last = pointer.rsplit('/').next().unwrap_or_default();
+        Self { pointer: pointer.to_owned(), last: memmem::Finder::new(last).into_owned() }
     }
 
     /// Whether the text may have something at this place.
     fn may_be_in(&self, text: &str) -> bool {
-        memchr::memmem::find(text.as_bytes(), self.last.as_bytes()).is_some()
+        self.last.find(text.as_bytes()).is_some()
     }
 
     /// What stands there, as text.
@@ -477,6 +467,8 @@ pub(crate) struct MessagePlace {
     pub(crate) in_runs: bool,
     /// In which form.
     pub(crate) form: MessageForm,
+    /// Messages in parts have one of each of these words when they hold what is looked for.
+    pub(crate) words: [Words; 2],
 }
 
 /// What messages hold.
@@ -486,6 +478,33 @@ pub(crate) enum MessageRole {
     Calls,
     /// Results that it was given.
     Results,
+}
+
+impl MessageRole {
+    /// The type of the parts that are meant.
+    pub(crate) const fn part_type(self) -> &'static str {
+        match self {
+            Self::Calls => "tool_call",
+            Self::Results => "tool_call_response",
+        }
+    }
+
+    /// The type of part that is meant, and for results the words of which one says that a call failed. Most messages
+    /// have none and are not parsed.
+    fn words(self, failures: &[Failure]) -> [Words; 2] {
+        let part_type = Words::new([self.part_type()]);
+        if self == Self::Calls {
+            return [part_type.clone(), part_type];
+        }
+        let of_results = failures.iter().flat_map(|failure| match failure {
+            Failure::Result { place, .. } => place.pointer.rsplit('/').take(1).collect(),
+            Failure::ResultLike(patterns) => {
+                patterns.iter().filter_map(|pattern| pattern.split('*').max_by_key(|piece| piece.len())).collect()
+            }
+            Failure::Attribute { .. } | Failure::Inside { .. } | Failure::Event(_) => Vec::new(),
+        });
+        [part_type, Words::new(of_results.chain(["is_error", "isError"]))]
+    }
 }
 
 /// How messages are written.
@@ -546,6 +565,8 @@ pub(crate) struct Members {
 #[derive(Debug, Clone)]
 pub(crate) struct WantedKeys {
     keys: Vec<Box<str>>,
+    /// Where the keys of each length begin, and behind the last where they end.
+    lengths: Vec<usize>,
     prefixes: Vec<Box<str>>,
 }
 
@@ -555,18 +576,25 @@ impl WantedKeys {
         let mut keys: Vec<Box<str>> = unique.into_iter().map(Box::from).collect();
         // By length first: most unwanted keys are told apart without comparing a byte.
         keys.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+        let longest = keys.last().map_or(0, |key| key.len());
+        let lengths = (0..longest + 2).map(|length| keys.partition_point(|key| key.len() < length)).collect();
         let prefixes: BTreeSet<&str> = prefixes.collect();
-        Self { keys, prefixes: prefixes.into_iter().map(Box::from).collect() }
+        Self { keys, lengths, prefixes: prefixes.into_iter().map(Box::from).collect() }
     }
 
     /// The slot of a key; none when nobody wants it.
     pub(crate) fn slot(&self, key: &str) -> Option<usize> {
-        self.keys.binary_search_by(|wanted| (wanted.len(), &**wanted).cmp(&(key.len(), key))).ok()
+        let (start, end) = (*self.lengths.get(key.len())?, *self.lengths.get(key.len() + 1)?);
+        // Keys of one length mostly begin alike and end in their own way.
+        let same = |wanted: &str| wanted.as_bytes().last() == key.as_bytes().last() && wanted == key;
+        self.keys[start..end].iter().position(|wanted| same(wanted)).map(|place| start + place)
     }
 
     /// Whether the key is one of those with numbers.
     pub(crate) fn is_indexed(&self, key: &str) -> bool {
-        self.prefixes.iter().any(|prefix| key.starts_with(&**prefix))
+        // Nearly no key has a number in it.
+        let has_number = key.bytes().any(|letter| letter.is_ascii_digit());
+        has_number && self.prefixes.iter().any(|prefix| key.starts_with(&**prefix))
     }
 
     /// The key in a slot.

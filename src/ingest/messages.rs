@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::args::{python, text};
-use super::convention::{Convention, Conventions, Members, MessageForm, MessageRole, Place, SpanData};
+use super::convention::{Convention, Conventions, Members, MessageForm, MessagePlace, MessageRole, Place, SpanData};
 
 /// A call as the model asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +38,12 @@ pub(crate) fn calls_of<'c>(
     is_run: bool,
 ) -> Option<(&'c Convention, Vec<AskedCall>)> {
     let places = conventions.messages(MessageRole::Calls, is_run);
-    places.map(|(convention, place)| (convention, calls_in(&place.form, span))).find(|(_, calls)| !calls.is_empty())
+    places.map(|(convention, place)| (convention, calls_in(place, span))).find(|(_, calls)| !calls.is_empty())
 }
 
-fn calls_in(form: &MessageForm, span: &SpanData) -> Vec<AskedCall> {
-    match form {
-        MessageForm::Parts(place) => parts(place, span, "tool_call", |part| {
+fn calls_in(messages: &MessagePlace, span: &SpanData) -> Vec<AskedCall> {
+    match &messages.form {
+        MessageForm::Parts(place) => parts(messages, place, span, |part| {
             let name = part.name.filter(|name| !name.is_empty())?.into_owned();
             let arguments = part.arguments.or(part.args).and_then(recorded);
             Some(AskedCall { name, arguments, id: part.id.and_then(scalar) })
@@ -80,17 +80,16 @@ pub(crate) fn are_recorded(conventions: &Conventions, span: &SpanData, is_run: b
 /// The results in the messages of a span that say that their calls failed.
 pub(crate) fn failures_of(conventions: &Conventions, span: &SpanData, is_run: bool) -> Vec<FailedCall> {
     let places = conventions.messages(MessageRole::Results, is_run);
-    places.flat_map(|(convention, place)| failures_in(convention, &place.form, span)).collect()
+    places.flat_map(|(convention, place)| failures_in(convention, place, span)).collect()
 }
 
-fn failures_in(convention: &Convention, form: &MessageForm, span: &SpanData) -> Vec<FailedCall> {
+fn failures_in(convention: &Convention, messages: &MessagePlace, span: &SpanData) -> Vec<FailedCall> {
     let failed = |id: String, result: &str| {
         let failure = convention.failure_in_result(result)?;
         Some(FailedCall { id, failure })
     };
-    match form {
-        MessageForm::Parts(place) if !place.may_mention(span, convention.failure_words()) => Vec::new(),
-        MessageForm::Parts(place) => parts(place, span, "tool_call_response", |part| {
+    match &messages.form {
+        MessageForm::Parts(place) => parts(messages, place, span, |part| {
             let id = part.id.and_then(scalar)?;
             if part.is_error.or(part.is_error_camel) == Some(true) {
                 return Some(FailedCall { id, failure: "tool_call_response is_error=true".to_owned() });
@@ -143,24 +142,28 @@ struct Part<'t> {
     is_error_camel: Option<bool>,
 }
 
-/// What `read` makes of the parts of one type. The type is looked for first: most messages hold none and are not
-/// parsed.
-fn parts<T>(place: &Place, span: &SpanData, kind: &str, read: impl Fn(Part) -> Option<T>) -> Vec<T> {
-    if !place.may_mention(span, [kind]) {
+/// What `read` makes of the parts that are meant. Their words are looked for first: most messages hold none and are
+/// not parsed.
+fn parts<T>(messages: &MessagePlace, place: &Place, span: &SpanData, read: impl Fn(Part) -> Option<T>) -> Vec<T> {
+    if !messages.words.iter().all(|words| place.may_mention(span, words)) {
         return Vec::new();
     }
     let Some(text) = place.recorded(span) else { return Vec::new() };
     let json = unquoted(&text);
+    let wanted = messages.role.part_type();
+    let read_all = |messages: Vec<Message>| {
+        let parts = messages.into_iter().flat_map(|message| message.parts);
+        parts.filter(|part| part.kind == wanted).filter_map(&read).collect()
+    };
+    if let Ok(messages) = serde_json::from_str(&json) {
+        return read_all(messages);
+    }
     // Some print a Python literal in place of JSON.
     let literal = if json_text(&json) { None } else { python::to_json(&json) };
     let json = literal.as_deref().unwrap_or(&json);
-    let messages: Vec<Message> = match serde_json::from_str(json) {
-        Ok(messages) => messages,
-        // One message without the array around it.
-        Err(_) => serde_json::from_str(json).map(|message| vec![message]).unwrap_or_default(),
-    };
-    let parts = messages.into_iter().flat_map(|message| message.parts);
-    parts.filter(|part| part.kind == kind).filter_map(read).collect()
+    // One message without the array around it.
+    let one = |_| serde_json::from_str(json).map(|message| vec![message]);
+    read_all(serde_json::from_str(json).or_else(one).unwrap_or_default())
 }
 
 /// The entries of a JSON array, or of the arrays inside its entries. An array of texts that are JSON objects is read as

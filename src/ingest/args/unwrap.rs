@@ -30,6 +30,8 @@ pub(crate) struct Unwrapped<'t> {
     pub(crate) text: Option<Cow<'t, str>>,
     /// How they were recorded; none when as they are.
     pub(crate) form: Option<ArgsForm>,
+    /// The text is known to be one JSON value.
+    pub(crate) is_json: bool,
 }
 
 /// How many wrappers may stand in one another.
@@ -43,36 +45,40 @@ pub(crate) fn unwrap<'t>(recorded: &'t str, wrappers: &[Wrapper], bare_value_is_
     let mut text = Cow::Borrowed(recorded);
     let mut form = None;
     if recorded.trim().is_empty() {
-        return Unwrapped { text: Some(text), form: Some(ArgsForm::Empty) };
+        return Unwrapped { text: Some(text), form: Some(ArgsForm::Empty), is_json: false };
     }
+    let mut is_json = is_json_value(text.trim());
     for _ in 0..MAX_WRAPPERS {
-        let Some((inner, found)) = unwrap_once(&text, wrappers) else { break };
+        let Some((inner, found)) = unwrap_once(&text, is_json, wrappers) else { break };
         form = form.or(Some(found));
         match inner {
             Some(inner) => text = Cow::Owned(inner),
-            None => return Unwrapped { text: None, form: Some(found) },
+            None => return Unwrapped { text: None, form: Some(found), is_json: false },
         }
+        is_json = is_json_value(text.trim());
     }
     let is_object = text.trim_start().starts_with('{');
     if !is_object && bare_value_is_lost {
-        return Unwrapped { text: None, form: Some(ArgsForm::BareValue) };
+        return Unwrapped { text: None, form: Some(ArgsForm::BareValue), is_json: false };
     }
-    if form.is_none() && is_cut(&text) {
+    if form.is_none() && !is_json && is_cut(&text) {
         form = Some(ArgsForm::Truncated);
     }
-    Unwrapped { text: Some(text), form }
+    // Not with spaces around that JSON does not know.
+    let is_json = is_json && text.trim().len() == text.trim_matches(text::SPACES).len();
+    Unwrapped { text: Some(text), form, is_json }
 }
 
 /// One layer off: the text inside, none when it cannot be told; nothing when there is no layer.
-fn unwrap_once(text: &str, wrappers: &[Wrapper]) -> Option<(Option<String>, ArgsForm)> {
+fn unwrap_once(text: &str, is_json: bool, wrappers: &[Wrapper]) -> Option<(Option<String>, ArgsForm)> {
     let trimmed = text.trim();
     match trimmed.as_bytes().first()? {
         b'"' => {
             let inner: String = serde_json::from_str(trimmed).ok()?;
             holds_structure(&inner, MAX_WRAPPERS - 1).then_some((Some(inner), ArgsForm::JsonString))
         }
-        b'{' if is_json(trimmed) => wrappers.iter().find_map(|wrapper| wrapper.open(trimmed)),
-        b'{' | b'[' if !is_json(trimmed) => python::to_json(trimmed).map(|json| (Some(json), ArgsForm::PythonLiteral)),
+        b'{' if is_json => wrappers.iter().find_map(|wrapper| wrapper.open(trimmed)),
+        b'{' | b'[' if !is_json => python::to_json(trimmed).map(|json| (Some(json), ArgsForm::PythonLiteral)),
         _ => None,
     }
 }
@@ -119,7 +125,7 @@ fn is_filled(json: &str) -> bool {
 fn holds_structure(text: &str, strings: usize) -> bool {
     let trimmed = text.trim_start();
     match trimmed.as_bytes().first() {
-        Some(b'{' | b'[') => is_json(trimmed),
+        Some(b'{' | b'[') => is_json_value(trimmed),
         Some(b'"') if strings > 0 => {
             serde_json::from_str::<String>(trimmed).is_ok_and(|inner| holds_structure(&inner, strings - 1))
         }
@@ -127,16 +133,13 @@ fn holds_structure(text: &str, strings: usize) -> bool {
     }
 }
 
-fn is_json(text: &str) -> bool {
+fn is_json_value(text: &str) -> bool {
     serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-/// Whether the text ends in a mark of having been cut, or in the middle of a JSON value.
+/// Whether a text that is no JSON ends in a mark of having been cut, or in the middle of a JSON value.
 fn is_cut(text: &str) -> bool {
     let trimmed = text.trim_end();
-    if is_json(trimmed) {
-        return false;
-    }
     if CUT_MARKS.iter().any(|mark| trimmed.ends_with(mark)) {
         return true;
     }

@@ -302,11 +302,13 @@ impl File {
             },
             when: matcher.when.iter().filter_map(|condition| condition.compile(wanted)).collect(),
         });
+        let failures: Vec<Failure> = self.failure.iter().filter_map(|failure| failure.compile(wanted)).collect();
         let of_role = |role: MessageRole, messages: &[FileMessages]| -> Vec<MessagePlace> {
-            messages
-                .iter()
-                .filter_map(|one| Some(MessagePlace { role, in_runs: one.in_runs, form: one.compile(wanted)? }))
-                .collect()
+            let place = |one: &FileMessages| {
+                let words = role.words(&failures);
+                Some(MessagePlace { role, in_runs: one.in_runs, form: one.compile(wanted)?, words })
+            };
+            messages.iter().filter_map(place).collect()
         };
         let mut messages = of_role(MessageRole::Calls, &self.calls);
         messages.extend(of_role(MessageRole::Results, &self.results));
@@ -322,7 +324,7 @@ impl File {
                 FileBareValue::Kept => BareValue::Kept,
                 FileBareValue::Lost => BareValue::Lost,
             },
-            failures: self.failure.iter().filter_map(|failure| failure.compile(wanted)).collect(),
+            failures,
             messages,
             definitions: self.definitions.iter().filter_map(|one| one.compile(observed)).collect(),
             name: self.name,

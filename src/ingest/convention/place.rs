@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::ingest::otlp::any_value::{AnyValue, Attributes};
+use crate::ingest::otlp::any_value::{AnyValue, Attributes, Words};
 use crate::ingest::otlp::ids::{Id, SPAN_ID_BYTES};
 
 /// What a convention looks at.
@@ -118,9 +118,9 @@ impl Place {
     }
 
     /// Whether the value may have one of these words in it, told without decoding it.
-    pub(crate) fn may_mention<'w>(&self, span: &SpanData, words: impl IntoIterator<Item = &'w str>) -> bool {
+    pub(crate) fn may_mention(&self, span: &SpanData, words: &Words) -> bool {
         match &self.holder {
-            Holder::Attribute(slot) => span.attributes.get(*slot).is_some_and(|value| value.may_mention(words)),
+            Holder::Attribute(slot) => span.attributes.may_mention(*slot, words),
             Holder::Event { .. } => span.events.is_some(),
             Holder::SpanName => true,
         }

@@ -4,7 +4,9 @@
 //! read belong to spans that are dropped.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
+use memchr::memmem;
 use serde::de::{MapAccess, SeqAccess};
 use serde_json::value::RawValue;
 
@@ -53,13 +55,6 @@ impl<'de> AnyValue<'de> {
             JsonType::Array | JsonType::Null => {}
         }
         read
-    }
-
-    /// Whether one of these words of ASCII letters may stand in the value. Hardly anybody escapes such letters; where
-    /// an escape of that range is there, they may.
-    pub(crate) fn may_mention<'w>(self, words: impl IntoIterator<Item = &'w str>) -> bool {
-        let has = |word: &str| memchr::memmem::find(self.json.as_bytes(), word.as_bytes()).is_some();
-        self.kind == Kind::Bytes || words.into_iter().any(has) || has("u00")
     }
 
     /// Whether there is no value at all: `{}`, null, or a kind that is not known.
@@ -270,7 +265,9 @@ impl<'de> Reader<'de> for KeyValue<'de> {
 /// The wanted attributes of one span or resource. Kept from span to span, so that the table is made once.
 #[derive(Debug, Default)]
 pub(crate) struct Attributes<'de> {
-    slots: Vec<Option<AnyValue<'de>>>,
+    slots: Vec<Option<Recorded<'de>>>,
+    /// Slots that are filled: few of many.
+    filled: Vec<usize>,
     /// Those whose keys have numbers in them.
     indexed: Vec<(Cow<'de, str>, AnyValue<'de>)>,
     /// Slots of keys that stood more than once.
@@ -279,10 +276,35 @@ pub(crate) struct Attributes<'de> {
     wrong: Option<&'static str>,
 }
 
+/// A value that nobody has looked at yet: most are never asked for.
+#[derive(Debug, Clone, Copy)]
+struct Recorded<'de> {
+    /// JSON text of the value, or what looks like it in an attribute that was not taken apart.
+    value: &'de str,
+    /// JSON text of that attribute.
+    attribute: Option<&'de str>,
+}
+
+impl<'de> Recorded<'de> {
+    fn read(self) -> AnyValue<'de> {
+        let Some(attribute) = self.attribute else { return AnyValue::read(self.value) };
+        lone_string(self.value).map_or_else(
+            || {
+                let mut members = KeyValue::default();
+                read_raw(attribute, &mut members);
+                members.value.map_or(AnyValue::EMPTY, AnyValue::read)
+            },
+            |json| AnyValue { kind: Kind::String, json },
+        )
+    }
+}
+
 impl<'de> Attributes<'de> {
     /// Forgets the attributes of the span before.
     pub(crate) fn clear(&mut self, keys: &WantedKeys) {
-        self.slots.clear();
+        for slot in self.filled.drain(..) {
+            self.slots[slot] = None;
+        }
         self.slots.resize(keys.len(), None);
         self.indexed.clear();
         self.repeated.clear();
@@ -291,7 +313,14 @@ impl<'de> Attributes<'de> {
 
     /// The value in the slot of a wanted key; none when it is absent or has no value.
     pub(crate) fn get(&self, slot: usize) -> Option<AnyValue<'de>> {
-        self.slots.get(slot).copied().flatten().filter(|value| !value.is_empty())
+        self.slots.get(slot).copied().flatten().map(Recorded::read).filter(|value| !value.is_empty())
+    }
+
+    /// Whether one of these words of ASCII letters may stand in the value in a slot, told without reading it. Hardly
+    /// anybody escapes such letters; where an escape of that range is there, they may. Bytes may hold anything.
+    pub(crate) fn may_mention(&self, slot: usize, words: &Words) -> bool {
+        let Some(Recorded { value, .. }) = self.slots.get(slot).copied().flatten() else { return false };
+        !value.starts_with("{\"stringValue\":") || words.may_be_in(value)
     }
 
     /// Keys with numbers in them, as they came, with their values.
@@ -309,23 +338,43 @@ impl<'de> Attributes<'de> {
         self.wrong
     }
 
-    /// Notes what stood in place of the array.
+    /// Notes what stood where the array was wanted. Null is as good as absent.
     pub(crate) fn note(&mut self, met: Met) {
         if let Met::Other(kind) = met {
             self.wrong = Some(kind);
         }
     }
 
-    fn put(&mut self, slot: usize, value: &'de str) {
+    /// Of a repeated key the first value stays.
+    fn put(&mut self, slot: usize, recorded: Recorded<'de>) {
         if let Some(place) = self.slots.get_mut(slot) {
             if place.is_none() {
-                *place = Some(AnyValue::read(value));
+                *place = Some(recorded);
+                self.filled.push(slot);
             } else if !self.repeated.contains(&slot) {
                 self.repeated.push(slot);
             }
         }
     }
 }
+
+/// Words of ASCII letters that are looked for in values.
+#[derive(Debug, Clone)]
+pub(crate) struct Words(Vec<memmem::Finder<'static>>);
+
+impl Words {
+    pub(crate) fn new<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
+        let unique: BTreeSet<&str> = words.into_iter().chain([ESCAPED_ASCII]).collect();
+        Self(unique.into_iter().map(|word| memmem::Finder::new(word).into_owned()).collect())
+    }
+
+    fn may_be_in(&self, json: &str) -> bool {
+        self.0.iter().any(|word| word.find(json.as_bytes()).is_some())
+    }
+}
+
+/// How escapes of ASCII letters begin.
+const ESCAPED_ASCII: &str = "u00";
 
 /// Fills a table of attributes. Values of keys that nobody wants are passed over without being looked at.
 pub(crate) struct AttributeList<'s, 'de> {
@@ -337,13 +386,38 @@ pub(crate) struct AttributeList<'s, 'de> {
 
 impl<'de> Reader<'de> for AttributeList<'_, 'de> {
     fn array<A: SeqAccess<'de>>(&mut self, mut seq: A) -> Result<Met, A::Error> {
-        while let Some(met) = seq.next_element_seed(Tolerant(&mut Attribute(self)))? {
+        while let Some(attribute) = seq.next_element::<&'de RawValue>()? {
+            let attribute = attribute.get();
+            let met = match plain_attribute(attribute) {
+                Some((key, value)) if self.take(key, value, attribute) => Met::Wanted,
+                _ => read_raw(attribute, &mut Attribute(self)),
+            };
             if met != Met::Wanted {
                 self.attributes.wrong = Some(if let Met::Other(kind) = met { kind } else { "null" });
             }
         }
         Ok(Met::Wanted)
     }
+}
+
+impl<'de> AttributeList<'_, 'de> {
+    /// Takes an attribute with a plain key, or passes over it; false when it has to be taken apart.
+    fn take(&mut self, key: &str, value: &'de str, attribute: &'de str) -> bool {
+        match self.keys.slot(key) {
+            Some(slot) => self.attributes.put(slot, Recorded { value, attribute: Some(attribute) }),
+            None => return !self.keys.is_indexed(key),
+        }
+        true
+    }
+}
+
+/// Key and value of `{"key":"…","value":…}` written without spaces and escapes, as nearly every attribute is: found
+/// without a parser. What looks like the value may have more members behind it.
+fn plain_attribute(attribute: &str) -> Option<(&str, &str)> {
+    let rest = attribute.strip_prefix("{\"key\":\"")?;
+    let end = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
+    let value = rest.get(end..)?.strip_prefix("\",\"value\":")?.strip_suffix('}')?;
+    Some((&rest[..end], value))
 }
 
 struct Attribute<'r, 's, 'de>(&'r mut AttributeList<'s, 'de>);
@@ -368,7 +442,7 @@ impl<'de> Reader<'de> for Attribute<'_, '_, 'de> {
             }
         }
         if let Some(slot) = slot {
-            list.attributes.put(slot, value.unwrap_or("null"));
+            list.attributes.put(slot, Recorded { value: value.unwrap_or("null"), attribute: None });
         }
         if let (Some(key), Some(value)) = (indexed, value) {
             list.attributes.indexed.push((key, AnyValue::read(value)));

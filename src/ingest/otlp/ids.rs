@@ -27,19 +27,27 @@ impl Id {
     /// or the other). Lengths keep them apart: 16 bytes are 32, 24 and 44 characters, 8 bytes are 16, 12 and 24.
     pub(crate) fn read(json: Option<&str>, bytes: usize) -> Self {
         let Some(json) = json.filter(|json| *json != "null") else { return Self::Missing };
+        if let Some(id) = Self::read_hex(json, bytes) {
+            return id;
+        }
         let Some(recorded) = text::decode(json) else { return Self::Invalid };
         if recorded.is_empty() {
             return Self::Missing;
         }
+        // Hex with escapes in it is hex all the same.
         let hex = if is_hex(recorded.as_bytes(), bytes) {
-            recorded.to_ascii_lowercase()
+            Some(recorded.to_ascii_lowercase())
         } else {
-            match hex_of_base64(&recorded, bytes) {
-                Some(hex) => hex,
-                None => return Self::Invalid,
-            }
+            hex_of_base64(&recorded, bytes)
         };
+        let Some(hex) = hex else { return Self::Invalid };
         if hex.bytes().all(|digit| digit == b'0') { Self::Missing } else { Self::Hex(hex) }
+    }
+
+    /// Hex in a JSON string, as nearly all are written; none for anything else.
+    fn read_hex(json: &str, bytes: usize) -> Option<Self> {
+        let hex = json.strip_prefix('"')?.strip_suffix('"').filter(|hex| is_hex(hex.as_bytes(), bytes))?;
+        Some(if hex.bytes().all(|digit| digit == b'0') { Self::Missing } else { Self::Hex(hex.to_ascii_lowercase()) })
     }
 
     /// The hex text, when there is one.
@@ -52,7 +60,7 @@ impl Id {
 }
 
 fn is_hex(text: &[u8], bytes: usize) -> bool {
-    text.len() == 2 * bytes && text.iter().all(u8::is_ascii_hexdigit)
+    text.len() == 2 * bytes && text.iter().fold(true, |all, digit| all & digit.is_ascii_hexdigit())
 }
 
 fn hex_of_base64(recorded: &str, bytes: usize) -> Option<String> {

@@ -10,7 +10,7 @@ use super::Span;
 use super::any_value::Attributes;
 use super::ids::Id;
 use crate::ingest::args::unwrap::{Unwrapped, Wrapper, unwrap};
-use crate::ingest::args::{ArgsError, Canonical, canonical, text};
+use crate::ingest::args::{ArgsError, Canonical, canonical, canonical_of_json, text};
 use crate::ingest::convention::{BareValue, Convention, Field, SpanData};
 use crate::ingest::document::MissingStatus;
 use crate::ingest::document::json::{self, Key, Met, Reader, read_raw};
@@ -102,7 +102,7 @@ fn status(json: Option<&str>, missing: MissingStatus) -> Result<(Status, Option<
         };
     };
     // The key is there, so it is no broken input; null is the default in proto3 JSON.
-    if json == "null" {
+    if matches!(json, "null" | "{}") {
         return Ok((Status::Ok, None));
     }
     let mut members = StatusMembers::default();
@@ -257,11 +257,19 @@ impl RecordedArgs {
 
     fn unwrapped(recorded: Option<String>, wrappers: &[Wrapper], bare_value_is_lost: bool) -> Self {
         let Some(recorded) = recorded else { return Self::default() };
-        let Unwrapped { text, form } = unwrap(&recorded, wrappers, bare_value_is_lost);
-        let tool_args = text.map(Cow::into_owned);
-        let tool_args_raw = if tool_args.as_ref() == Some(&recorded) { None } else { Some(recorded) };
+        let Unwrapped { text, form, is_json } = unwrap(&recorded, wrappers, bare_value_is_lost);
+        let unwrapped = match text {
+            // Nothing was taken off.
+            Some(Cow::Borrowed(_)) => None,
+            Some(Cow::Owned(text)) => Some(Some(text)),
+            None => Some(None),
+        };
+        let (tool_args, tool_args_raw) = match unwrapped {
+            None => (Some(recorded), None),
+            Some(text) => (text, Some(recorded)),
+        };
         let mut read = Self { tool_args_raw, args_form: form, ..Self::default() };
-        match tool_args.as_deref().map(canonical) {
+        match tool_args.as_deref().map(if is_json { canonical_of_json } else { canonical }) {
             None => {}
             Some(Ok(Canonical { text, args })) => {
                 read.args_key = Some(text);
