@@ -139,6 +139,12 @@ impl<R: Read> TextReader<R> {
         self.records.as_ref().map_or_else(|| self.lines.current(), |records| records.current())
     }
 
+    /// Whether no value can go on behind the line returned last: see [`LineReader::is_surely_whole`].
+    #[must_use]
+    pub fn is_surely_whole(&self) -> bool {
+        self.records.is_none() && self.lines.is_surely_whole()
+    }
+
     /// Tries to complete the JSON value that is open at the end of the line returned last: see [`LineReader::extend`].
     pub fn extend(&mut self) -> Option<Line<'_>> {
         if self.records.is_some() { None } else { self.lines.extend() }

@@ -4,6 +4,7 @@
 //! [`Issue`], never an end. Does not know the store, decides no rule and writes no text for people.
 //! Start with [`read`].
 
+mod ahead;
 pub mod args;
 pub mod body;
 pub mod convention;
@@ -27,6 +28,8 @@ use std::io::Read;
 
 use twox_hash::XxHash3_64;
 
+pub use ahead::Parallel;
+use ahead::{Ahead, Chunk};
 use convention::Conventions;
 use document::{Context, Counts, DocumentError, MissingStatus, Parsed};
 use frame::{Framed, Line, TextReader, raw_excerpt};
@@ -170,14 +173,37 @@ pub fn read_observed<R: Read, E>(
     sink: &mut dyn FnMut(Batch) -> Result<(), E>,
     progress: &mut dyn FnMut(&R, u64),
 ) -> Result<Report, E> {
+    read_in_parallel(input, start, options, Parallel::of_machine(), observed, sink, progress)
+}
+
+/// [`read_observed`] with so many threads: what comes of it is the same.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_in_parallel<R: Read, E>(
+    input: &mut R,
+    start: Start,
+    options: &Options,
+    parallel: Parallel,
+    observed: Option<&mut Observed>,
+    sink: &mut dyn FnMut(Batch) -> Result<(), E>,
+    progress: &mut dyn FnMut(&R, u64),
+) -> Result<Report, E> {
     let mut lines = TextReader::new(EndSeen::new(input)).starting_at(start.line, start.byte_offset);
     let mut state = Reading { observed, ..Reading::new(options) };
-    while state.next(&mut lines) {
-        progress(lines.get_ref().input, state.report.seen);
-        if state.batch.is_full() {
-            sink(std::mem::take(&mut state.batch))?;
+    std::thread::scope(|scope| {
+        let mut ahead = Ahead::new(scope, parallel, options, state.observed.is_some());
+        loop {
+            let more = state.next(&mut lines, &mut ahead);
+            progress(lines.get_ref().input, state.report.seen);
+            if state.batch.is_full() {
+                sink(std::mem::take(&mut state.batch))?;
+            }
+            if !more {
+                return Ok(());
+            }
         }
-    }
+    })?;
     state.report.lines += lines.blank_lines();
     state.report.rest = lines.position().map(|position| state.rest(start, position));
     let rest = state.take_rows();
@@ -240,37 +266,70 @@ impl<'a> Reading<'a> {
         std::mem::take(&mut self.batch)
     }
 
-    /// Takes the next text; false at the end.
-    fn next<R: Read>(&mut self, lines: &mut TextReader<EndSeen<'_, R>>) -> bool {
-        let error = match lines.next() {
-            None => return false,
+    /// Takes the next text, or hands it to be parsed beside the reading; false at the end.
+    fn next<R: Read>(&mut self, lines: &mut TextReader<EndSeen<'_, R>>, ahead: &mut Ahead<'_, '_>) -> bool {
+        match lines.next() {
+            None => {
+                self.take_rest(ahead);
+                return false;
+            }
+            Some(Framed::Line(line)) => {
+                if ahead.takes(&line) && lines.is_surely_whole() {
+                    let parsed = ahead.push(&lines.current());
+                    self.take_chunk(parsed, ahead);
+                } else {
+                    self.take_rest(ahead);
+                    self.line(lines);
+                }
+            }
             Some(Framed::TooLong { number, byte_offset, raw_prefix }) => {
+                self.take_rest(ahead);
                 let limit = frame::MAX_LINE_BYTES.to_string();
                 self.note_cut(lines.get_ref().ended, number, byte_offset, lines.blank_lines());
                 self.report.lines += 1;
                 self.report.lines_skipped += 1;
                 self.issue(IssueCode::LineTooLong, number, byte_offset, limit, &raw_prefix);
-                return true;
             }
             Some(Framed::Damaged { number, byte_offset, message }) => {
+                self.take_rest(ahead);
                 self.issue(IssueCode::StreamDamaged, number, byte_offset, message, &[]);
-                return true;
             }
             Some(Framed::Problem { code, number, byte_offset, detail, lines }) => {
+                self.take_rest(ahead);
                 self.report.lines += lines;
                 self.report.lines_skipped += lines;
                 self.issue(code, number, byte_offset, detail, &[]);
-                return true;
             }
-            Some(Framed::Line(line)) => match self.text(&line) {
-                Ok(()) => return true,
-                Err(error) => error,
-            },
-        };
+        }
+        true
+    }
+
+    /// Takes the lines of a chunk. They are whole: what is wrong with one is no matter of where the input ends.
+    fn take_chunk(&mut self, chunk: Option<Chunk>, ahead: &mut Ahead<'_, '_>) {
+        let Some(mut chunk) = chunk else { return };
+        for (line, parsed) in chunk.take() {
+            match parsed {
+                Ok(parsed) => self.take(&line, parsed),
+                Err(error) => self.skip(error, &line),
+            }
+        }
+        ahead.give_back(chunk);
+    }
+
+    /// Takes all lines that are parsed beside the reading: what comes now has its place behind them.
+    fn take_rest(&mut self, ahead: &mut Ahead<'_, '_>) {
+        while let Some(chunk) = ahead.rest() {
+            self.take_chunk(Some(chunk), ahead);
+        }
+    }
+
+    /// Parses the line returned last, with those after it when its value goes on over them.
+    fn line<R: Read>(&mut self, lines: &mut TextReader<EndSeen<'_, R>>) {
+        let Err(error) = self.text(&lines.current()) else { return };
         // The value may go on over the following lines: a pretty-printed document.
         let extended = if error.incomplete { lines.extend().map(|line| self.text(&line)) } else { None };
         let error = match extended {
-            Some(Ok(())) => return true,
+            Some(Ok(())) => return,
             Some(Err(error)) => error,
             None => error,
         };
@@ -279,7 +338,6 @@ impl<'a> Reading<'a> {
         let may_go_on = !line.complete || error.incomplete;
         self.note_cut(lines.get_ref().ended && may_go_on, line.number, line.byte_offset, lines.blank_lines());
         self.skip(error, &line);
-        true
     }
 
     /// Remembers the first text that is left out because the input ended. To be called before it is counted.
@@ -304,32 +362,8 @@ impl<'a> Reading<'a> {
 
     /// Parses one text, or says why it is none; nothing of it is taken then.
     fn text(&mut self, line: &Line<'_>) -> Result<(), DocumentError> {
-        // The fast check says no more than that something is wrong; the slow one then says where.
-        let checked = simdutf8::basic::from_utf8(line.bytes).or_else(|_| std::str::from_utf8(line.bytes));
-        let text = checked.map_err(|error| match error.error_len() {
-            Some(_) => DocumentError {
-                code: IssueCode::InvalidUtf8,
-                detail: error.valid_up_to().to_string(),
-                incomplete: false,
-            },
-            // The line ends inside a character: it was cut.
-            None => DocumentError {
-                code: IssueCode::TruncatedJson,
-                detail: line.bytes.len().to_string(),
-                incomplete: false,
-            },
-        })?;
-        let context = Context {
-            conventions: &self.options.conventions,
-            missing_status: self.options.missing_status,
-            line: line.number,
-            byte_offset: line.byte_offset,
-        };
-        let groups = self.observed.is_some().then(Vec::new);
-        let mut parsed = Parsed { observed: groups, ..Parsed::default() };
-        document::parse(text, &context, &mut parsed)?;
-        self.report.lines += line.lines;
-        self.take(parsed);
+        let parsed = parse_line(line, self.options, self.observed.is_some())?;
+        self.take(line, parsed);
         Ok(())
     }
 
@@ -339,7 +373,8 @@ impl<'a> Reading<'a> {
         self.issue(error.code, line.number, line.byte_offset, error.detail, line.bytes);
     }
 
-    fn take(&mut self, mut parsed: Parsed) {
+    fn take(&mut self, line: &Line<'_>, mut parsed: Parsed) {
+        self.report.lines += line.lines;
         let Counts { seen, dropped, skipped, scopes, .. } = std::mem::take(&mut parsed.counts);
         self.report.seen += seen;
         self.report.skipped += skipped;
@@ -396,6 +431,30 @@ impl<'a> Reading<'a> {
         let raw = raw_excerpt(raw);
         self.batch.issues.push(Issue { code, line, byte_offset, trace_id: None, span_id: None, detail, raw });
     }
+}
+
+/// Parses one text, or says why it is none.
+fn parse_line(line: &Line<'_>, options: &Options, observed: bool) -> Result<Parsed, DocumentError> {
+    // The fast check says no more than that something is wrong; the slow one then says where.
+    let checked = simdutf8::basic::from_utf8(line.bytes).or_else(|_| std::str::from_utf8(line.bytes));
+    let text = checked.map_err(|error| match error.error_len() {
+        Some(_) => {
+            DocumentError { code: IssueCode::InvalidUtf8, detail: error.valid_up_to().to_string(), incomplete: false }
+        }
+        // The line ends inside a character: it was cut.
+        None => {
+            DocumentError { code: IssueCode::TruncatedJson, detail: line.bytes.len().to_string(), incomplete: false }
+        }
+    })?;
+    let context = Context {
+        conventions: &options.conventions,
+        missing_status: options.missing_status,
+        line: line.number,
+        byte_offset: line.byte_offset,
+    };
+    let mut parsed = Parsed { observed: observed.then(Vec::new), ..Parsed::default() };
+    document::parse(text, &context, &mut parsed)?;
+    Ok(parsed)
 }
 
 fn add_counts(total: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {

@@ -21,6 +21,7 @@ mod mask;
 mod merge;
 mod migrations;
 mod oracle;
+mod parallel;
 mod portable;
 mod real_otlp;
 mod receive;

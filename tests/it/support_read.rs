@@ -6,7 +6,7 @@ use std::io::Cursor;
 use taco_trace::ingest::convention::Conventions;
 use taco_trace::ingest::document::MissingStatus;
 use taco_trace::ingest::source::Input;
-use taco_trace::ingest::{self, Batch, ChatCalls, Options, Report, Start};
+use taco_trace::ingest::{self, Batch, ChatCalls, Options, Parallel, Report, Start};
 use taco_trace::model::{Issue, SpanRow};
 
 /// What bytes gave.
@@ -33,8 +33,21 @@ impl Read {
     }
 }
 
-/// Reads stored bytes as a file is read. Sums that do not add up fail.
+/// Reads stored bytes as a file is read, in turn and on threads: what differs, and sums that do not add up, fail.
 pub(crate) fn read_bytes(stored: &[u8]) -> Read {
+    let read = read_with(stored, Parallel::NONE);
+    // Small, so that a small input has several chunks.
+    for (threads, chunk_bytes) in [(1, 1), (3, 2_000)] {
+        let other = read_with(stored, Parallel { threads, chunk_bytes });
+        assert_eq!(read.report, other.report, "{threads} threads, chunks of {chunk_bytes} bytes");
+        assert_eq!(read.issues, other.issues, "{threads} threads, chunks of {chunk_bytes} bytes");
+        assert_eq!(read.spans, other.spans, "{threads} threads, chunks of {chunk_bytes} bytes");
+    }
+    read
+}
+
+/// Reads stored bytes with so many threads.
+fn read_with(stored: &[u8], parallel: Parallel) -> Read {
     let size = Some(stored.len() as u64);
     let mut input = Input::new(Box::new(Cursor::new(stored.to_vec())), size).expect("bytes in memory can be read");
     let start = Start { line: 1, byte_offset: input.bom_bytes() };
@@ -49,7 +62,7 @@ pub(crate) fn read_bytes(stored: &[u8]) -> Read {
         issues.extend(batch.issues);
         Ok(())
     };
-    let Ok(report) = ingest::read(&mut input, start, &options, &mut sink, &mut |_, _| {});
+    let Ok(report) = ingest::read_in_parallel(&mut input, start, &options, parallel, None, &mut sink, &mut |_, _| {});
     let dropped: u64 = report.dropped.values().sum();
     assert_eq!(report.seen, report.kept + dropped + report.redelivered + report.skipped, "{report:?}");
     assert_eq!(report.kept, spans.len() as u64);

@@ -139,6 +139,15 @@ impl<R: Read> LineReader<R> {
         }
     }
 
+    /// Whether the line that `next` returned last is an object by its ends, and the next one begins with another, as
+    /// far as that is held already: then [`Self::extend`] would find nothing, because no value goes on with `}` and `{`.
+    #[must_use]
+    pub fn is_surely_whole(&self) -> bool {
+        let Current { start, end, next, complete, .. } = self.current;
+        let is = |at: u64, byte: u8| at < self.read_end() && self.slice(at, at + 1) == [byte];
+        complete && end > start && is(start, b'{') && is(end - 1, b'}') && is(next, b'{')
+    }
+
     /// Tries to complete the JSON value that is open at the end of the line returned last, by reading on.
     ///
     /// To be called when a parser met the end of that line inside a value. On success: one text from the start of
