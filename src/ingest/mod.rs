@@ -197,7 +197,8 @@ pub fn read_in_parallel<R: Read, E>(
             let more = state.next(&mut lines, &mut ahead);
             progress(lines.get_ref().input, state.report.seen);
             if state.batch.is_full() {
-                sink(std::mem::take(&mut state.batch))?;
+                let next = Batch { spans: Vec::with_capacity(state.batch.spans.len()), ..Batch::default() };
+                sink(std::mem::replace(&mut state.batch, next))?;
             }
             if !more {
                 return Ok(());
