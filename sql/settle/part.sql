@@ -2,5 +2,5 @@
 -- Parameters: number of the part, from 0; number of parts.
 CREATE OR REPLACE TEMP TABLE settling AS
 SELECT t.trace_id AS trace_id
-FROM touched t
+FROM unsettled t
 WHERE HASH(t.trace_id) % $parts = $part;

@@ -2,8 +2,8 @@
 -- that are found.
 CREATE OR REPLACE TEMP TABLE settle_size AS
 SELECT CAST(
-    (SELECT COUNT(*) FROM spans s JOIN touched t ON t.trace_id = s.trace_id)
+    (SELECT COUNT(*) FROM spans s JOIN unsettled t ON t.trace_id = s.trace_id)
     + (SELECT COUNT(*) FROM span_links l
-        JOIN touched t ON t.trace_id = l.trace_id)
+        JOIN unsettled t ON t.trace_id = l.trace_id)
     AS UBIGINT) AS settled_rows;
 CREATE OR REPLACE TEMP TABLE parent_cycles (trace_id VARCHAR);

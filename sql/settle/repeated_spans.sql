@@ -27,16 +27,13 @@ SELECT
         AND n.scope_name IS NOT DISTINCT FROM o.scope_name) AS same_content
 FROM spans n
 JOIN spans o ON o.trace_id = n.trace_id AND o.span_id = n.span_id
-WHERE n.source_id = $source_id AND o.source_id < $source_id;
+WHERE n.source_id = $source_id
+    AND o.source_id < $source_id
+    AND n.trace_id IN (SELECT k.trace_id FROM known k);
 DELETE FROM spans s
 WHERE s.source_id = $source_id AND EXISTS (
     SELECT 1 FROM repeated_spans r
     WHERE r.trace_id = s.trace_id AND r.span_id = s.span_id
-);
-DELETE FROM arg_shapes a
-WHERE a.source_id = $source_id AND EXISTS (
-    SELECT 1 FROM arg_shapes o
-    WHERE o.args_shape = a.args_shape AND o.source_id < $source_id
 );
 DELETE FROM span_links l
 WHERE l.source_id = $source_id AND EXISTS (

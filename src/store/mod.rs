@@ -7,6 +7,7 @@
 mod append;
 mod batch;
 pub mod care;
+mod kin;
 mod mask;
 mod migrate;
 mod positions;
