@@ -54,8 +54,15 @@ const WRITING_FILE: &str = "SET threads = 1; SET memory_limit = '160MiB'";
 const WRITING_MEMORY: &str = "SET threads = 1";
 /// About how many spans, kept or not, are settled at once.
 const SETTLED_ROWS: u64 = 100_000;
+/// From how many spans on, kept or not, a file goes into the store's file at once and not through the log, into which
+/// DuckDB would write them all over again. With fewer, and with one request of a receiver, the log is cheaper.
+const LOGGED_ROWS: usize = 50_000;
+/// The update is of a row that was committed before: without one DuckDB does not ask whether a checkpoint is due.
+const AROUND_THE_LOG: &str = "SET checkpoint_threshold = '0B'; SET auto_checkpoint_skip_wal_threshold = 0;
+    UPDATE judge_settings SET scoped = scoped";
 /// Back to what DuckDB chooses.
-const WRITTEN: &str = "RESET threads; RESET memory_limit";
+const WRITTEN: &str = "RESET threads; RESET memory_limit; RESET checkpoint_threshold;
+    RESET auto_checkpoint_skip_wal_threshold";
 
 /// Turns an issue into the reason that people read.
 pub type Reason<'a> = &'a dyn Fn(IssueCode, &str) -> String;
@@ -296,12 +303,13 @@ impl SourceWriter<'_> {
         drop(arrived);
         self.run("settle/touched.sql", include_str!("../../sql/settle/touched.sql"))?;
         let known = self.store.rows("SELECT trace_id FROM known", [], |row| row.get::<_, String>(0))?;
+        let is_large = self.kin.len() >= LOGGED_ROWS;
         let Settled { moved, open, new } = std::mem::take(&mut self.kin).settle(&known);
         if !open.is_empty() {
             self.append_batch("unsettled", batch::unsettled(&open))?;
         }
         let has_unsettled = self.store.has_rows("unsettled")?;
-        if has_unsettled {
+        if !known.is_empty() {
             self.store.take_back()?;
         }
         let mut found = if known.is_empty() { Vec::new() } else { self.settle_repeated(&mut totals)? };
@@ -332,6 +340,9 @@ impl SourceWriter<'_> {
         self.store.count_merged()?;
         totals.spans_merged = self.count("SELECT spans_merged FROM sources WHERE source_id = ?")?;
         totals.spans_kept -= totals.spans_merged;
+        if is_large && self.store.is_file {
+            self.run("configuration", AROUND_THE_LOG)?;
+        }
         self.store.connection.execute_batch("COMMIT").map_err(StoreError::statement("committing a file"))?;
         self.finished = true;
         self.store.connection.execute_batch(WRITTEN).map_err(StoreError::statement("configuration"))?;

@@ -65,6 +65,11 @@ struct Trace {
 }
 
 impl Kin {
+    /// How many spans there are.
+    pub(super) const fn len(&self) -> usize {
+        self.members.len()
+    }
+
     pub(super) fn add_spans(&mut self, spans: &[SpanRow]) {
         for span in spans {
             let trace = self.number(&span.trace_id);
@@ -126,14 +131,12 @@ impl Kin {
     }
 
     fn add(&mut self, trace: u32, tool: u32, span_id: &str, parent: Option<&str>) {
-        let number = |id: &str| u64::from_str_radix(id, 16).unwrap_or_default();
-        let (span, parent) = (number(span_id), parent.map_or(0, number));
+        let (span, parent) = (low_half(span_id), parent.map_or(0, low_half));
         self.members.push(Member { span, parent, trace, tool });
     }
 
     fn number(&mut self, trace_id: &str) -> u32 {
-        // Ids are hex of these widths by the time a span is a row.
-        let id = u128::from_str_radix(trace_id, 16).unwrap_or_default();
+        let id = number_of(trace_id);
         if let Some((_, number)) = self.last.filter(|(last, _)| *last == id) {
             return number;
         }
@@ -241,6 +244,21 @@ impl<'a> Family<'a> {
 fn tool_number(name: &str) -> u32 {
     let hash = XxHash3_64::oneshot(name.as_bytes());
     u32::try_from(hash >> 32).unwrap_or_default().max(NO_TOOL + 1)
+}
+
+/// The number that hex digits stand for: ids are hex of the right width by the time a span is a row.
+fn number_of(hex: &str) -> u128 {
+    let halves =
+        hex.as_bytes().chunks(16).map(|half| half.iter().fold(0, |number, digit| number << 4 | digit_of(*digit)));
+    halves.fold(0, |number, half: u64| number << 64 | u128::from(half))
+}
+
+fn low_half(hex: &str) -> u64 {
+    hex.bytes().fold(0, |number, digit| number << 4 | digit_of(digit))
+}
+
+fn digit_of(hex: u8) -> u64 {
+    u64::from(hex & 0x0f) + if hex.is_ascii_digit() { 0 } else { 9 }
 }
 
 fn trace_text(id: u128) -> String {
