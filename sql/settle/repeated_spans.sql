@@ -1,6 +1,15 @@
 -- Spans of the file just read whose ids the store already has, and whether the
 -- content is the same. Place, derived and bookkeeping columns do not count.
 -- Parameter: source_id of the file.
+--
+-- The ids first: comparing looks at every column, of these only.
+CREATE OR REPLACE TEMP TABLE repeated_ids AS
+SELECT n.trace_id AS trace_id, n.span_id AS span_id
+FROM spans n
+JOIN spans o ON o.trace_id = n.trace_id AND o.span_id = n.span_id
+WHERE n.source_id = $source_id
+    AND o.source_id < $source_id
+    AND n.trace_id IN (SELECT k.trace_id FROM known k);
 CREATE OR REPLACE TEMP TABLE repeated_spans AS
 SELECT
     n.trace_id AS trace_id,
@@ -25,11 +34,10 @@ SELECT
         AND n.status_message IS NOT DISTINCT FROM o.status_message
         AND n.service_name IS NOT DISTINCT FROM o.service_name
         AND n.scope_name IS NOT DISTINCT FROM o.scope_name) AS same_content
-FROM spans n
-JOIN spans o ON o.trace_id = n.trace_id AND o.span_id = n.span_id
-WHERE n.source_id = $source_id
-    AND o.source_id < $source_id
-    AND n.trace_id IN (SELECT k.trace_id FROM known k);
+FROM repeated_ids r
+JOIN spans n ON n.trace_id = r.trace_id AND n.span_id = r.span_id
+JOIN spans o ON o.trace_id = r.trace_id AND o.span_id = r.span_id
+WHERE n.source_id = $source_id AND o.source_id < $source_id;
 DELETE FROM spans s
 WHERE s.source_id = $source_id AND EXISTS (
     SELECT 1 FROM repeated_spans r

@@ -18,8 +18,9 @@ CREATE OR REPLACE TEMP TABLE touched AS
 SELECT a.trace_id AS trace_id
 FROM arrived a
 WHERE a.kept OR a.trace_id IN (SELECT t.trace_id FROM traces t);
--- These are settled anew by the statements; more come that are not plain.
+-- These are settled anew by the statements; more come that are not plain. Of
+-- some the parents are settled already.
 CREATE OR REPLACE TEMP TABLE unsettled AS
-SELECT k.trace_id AS trace_id
+SELECT k.trace_id AS trace_id, FALSE AS parents
 FROM known k
 JOIN touched t ON t.trace_id = k.trace_id;

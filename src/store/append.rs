@@ -241,7 +241,7 @@ impl SourceWriter<'_> {
     pub fn append_messages(&mut self, calls: &[ChatCall], failures: &[ChatFailure]) -> Result<(), StoreError> {
         if !calls.is_empty() {
             self.has_messages = true;
-            calls.iter().for_each(|call| self.kin.leave(&call.trace_id));
+            calls.iter().for_each(|call| self.kin.add_call(call));
             let shape = |call: &ChatCall| batch::args_shape(call.args_key.as_deref(), &call.args);
             let shapes: Vec<Option<String>> = calls.iter().map(shape).collect();
             self.append_batch("chat_calls", batch::chat_calls(calls, &shapes, self.source_id, self.batch_id))?;
@@ -299,14 +299,14 @@ impl SourceWriter<'_> {
     ) -> Result<(SourceTotals, Vec<Issue>), StoreError> {
         let arrived: Vec<(String, bool)> = self.kin.traces().collect();
         self.run("arrived", "CREATE OR REPLACE TEMP TABLE arrived (trace_id VARCHAR, kept BOOLEAN)")?;
-        self.append_batch("arrived", batch::arrived(&arrived))?;
+        self.append_batch("arrived", batch::traces(&arrived))?;
         drop(arrived);
         self.run("settle/touched.sql", include_str!("../../sql/settle/touched.sql"))?;
         let known = self.store.rows("SELECT trace_id FROM known", [], |row| row.get::<_, String>(0))?;
         let is_large = self.kin.len() >= LOGGED_ROWS;
         let Settled { moved, open, new } = std::mem::take(&mut self.kin).settle(&known);
         if !open.is_empty() {
-            self.append_batch("unsettled", batch::unsettled(&open))?;
+            self.append_batch("unsettled", batch::traces(&open))?;
         }
         let has_unsettled = self.store.has_rows("unsettled")?;
         if !known.is_empty() {

@@ -37,8 +37,9 @@ impl Columns {
         self.arrays.push(array);
     }
 
-    fn text<'a>(&mut self, name: &str, values: impl Iterator<Item = Option<&'a str>>) {
-        let mut builder = StringBuilder::new();
+    fn text<'a>(&mut self, name: &str, values: impl Iterator<Item = Option<&'a str>> + Clone) {
+        let bytes = values.clone().map(|value| value.map_or(0, str::len)).sum();
+        let mut builder = StringBuilder::with_capacity(values.size_hint().0, bytes);
         values.for_each(|value| builder.append_option(value));
         self.push(name, DataType::Utf8, Arc::new(builder.finish()));
     }
@@ -189,18 +190,12 @@ pub(super) fn span_links(links: &[SpanLink], source_id: i64) -> Result<RecordBat
     columns.finish()
 }
 
-/// Rows of `arrived`: traces, and whether they have a kept span.
-pub(super) fn arrived(traces: &[(String, bool)]) -> Result<RecordBatch, ArrowError> {
+/// Rows of `arrived` (traces, and whether they have a kept span) and of `unsettled` (traces, and whether their parents
+/// are settled).
+pub(super) fn traces(traces: &[(String, bool)]) -> Result<RecordBatch, ArrowError> {
     let mut columns = Columns::new();
     columns.text("trace_id", traces.iter().map(|(trace_id, _)| Some(trace_id.as_str())));
-    columns.boolean("kept", traces.iter().map(|(_, kept)| *kept));
-    columns.finish()
-}
-
-/// Rows of `unsettled`.
-pub(super) fn unsettled(trace_ids: &[String]) -> Result<RecordBatch, ArrowError> {
-    let mut columns = Columns::new();
-    columns.text("trace_id", trace_ids.iter().map(|trace_id| Some(trace_id.as_str())));
+    columns.boolean("said", traces.iter().map(|(_, said)| *said));
     columns.finish()
 }
 

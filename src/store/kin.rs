@@ -5,7 +5,7 @@
 
 use twox_hash::XxHash3_64;
 
-use crate::model::{SpanLink, SpanRow};
+use crate::model::{ChatCall, SpanLink, SpanRow};
 
 /// What [`Member::tool`] is for a span that is not kept.
 const PASSED: u32 = 0;
@@ -37,8 +37,9 @@ pub(super) struct Moved {
 pub(super) struct Settled {
     /// All that is to be done for the plain traces.
     pub(super) moved: Vec<Moved>,
-    /// The traces that are not plain, without those that the store knew.
-    pub(super) open: Vec<String>,
+    /// The traces that are left to the statements, and whether just for what their messages say, their parents being
+    /// settled. Those that the store knew are not among them.
+    pub(super) open: Vec<(String, bool)>,
     /// Traces with kept spans, without those that the store knew.
     pub(super) new: u64,
 }
@@ -60,8 +61,8 @@ struct Trace {
     id: u128,
     /// It has a kept span.
     kept: bool,
-    /// To be settled by the statements, whatever its spans are.
-    open: bool,
+    /// It has calls in messages.
+    asks: bool,
 }
 
 impl Kin {
@@ -86,10 +87,10 @@ impl Kin {
         }
     }
 
-    /// Leaves a trace to the statements.
-    pub(super) fn leave(&mut self, trace_id: &str) {
-        let trace = self.number(trace_id);
-        self.traces[trace as usize].open = true;
+    /// Notes that a trace has calls in messages, which are left to the statements.
+    pub(super) fn add_call(&mut self, call: &ChatCall) {
+        let trace = self.number(&call.trace_id);
+        self.traces[trace as usize].asks = true;
     }
 
     /// Every trace, and whether it has a kept span.
@@ -116,16 +117,16 @@ impl Kin {
                 continue;
             }
             settled.new += 1;
-            let moved = if trace.open { None } else { Family::new(family).settle() };
-            match moved {
-                None => settled.open.push(trace_text(trace.id)),
-                Some(moved) => settled.moved.extend(moved.into_iter().map(|(span, end)| Moved {
-                    trace_id: trace_text(trace.id),
-                    span_id: span_text(span),
-                    parent_span_id: end.parent.map(|place| span_text(family[place].span)),
-                    parent_lost: end.lost,
-                })),
+            let moved = Family::new(family).settle();
+            if trace.asks || moved.is_none() {
+                settled.open.push((trace_text(trace.id), moved.is_some()));
             }
+            settled.moved.extend(moved.into_iter().flatten().map(|(span, end)| Moved {
+                trace_id: trace_text(trace.id),
+                span_id: span_text(span),
+                parent_span_id: end.parent.map(|place| span_text(family[place].span)),
+                parent_lost: end.lost,
+            }));
         }
         settled
     }

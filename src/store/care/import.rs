@@ -139,9 +139,10 @@ impl Merge<'_> {
         store.step(
             "touched traces",
             "CREATE OR REPLACE TEMP TABLE unsettled AS
+            SELECT trace_id, FALSE AS parents FROM (
             (SELECT trace_id FROM main.spans UNION SELECT trace_id FROM main.span_links)
             INTERSECT
-            (SELECT trace_id FROM care_staged.main.spans UNION SELECT trace_id FROM care_staged.main.span_links)",
+            (SELECT trace_id FROM care_staged.main.spans UNION SELECT trace_id FROM care_staged.main.span_links))",
         )?;
         let mut report = ImportReport { mask_key_differs: self.mask_key_differs()?, ..ImportReport::default() };
         report.spans_other = self.note_conflicts(folder, &reason(IssueCode::SpanConflict, ""))?;
