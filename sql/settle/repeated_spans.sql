@@ -1,15 +1,7 @@
--- Spans of the file just read whose ids the store already has, and whether the
--- content is the same. Place, derived and bookkeeping columns do not count.
+-- Whether the spans of repeated_ids have the same content as those that the
+-- store already has; they go. Place, derived and bookkeeping columns do not
+-- count.
 -- Parameter: source_id of the file.
---
--- The ids first: comparing looks at every column, of these only.
-CREATE OR REPLACE TEMP TABLE repeated_ids AS
-SELECT n.trace_id AS trace_id, n.span_id AS span_id
-FROM spans n
-JOIN spans o ON o.trace_id = n.trace_id AND o.span_id = n.span_id
-WHERE n.source_id = $source_id
-    AND o.source_id < $source_id
-    AND n.trace_id IN (SELECT k.trace_id FROM known k);
 CREATE OR REPLACE TEMP TABLE repeated_spans AS
 SELECT
     n.trace_id AS trace_id,
@@ -42,11 +34,4 @@ DELETE FROM spans s
 WHERE s.source_id = $source_id AND EXISTS (
     SELECT 1 FROM repeated_spans r
     WHERE r.trace_id = s.trace_id AND r.span_id = s.span_id
-);
-DELETE FROM span_links l
-WHERE l.source_id = $source_id AND EXISTS (
-    SELECT 1 FROM span_links o
-    WHERE o.trace_id = l.trace_id
-        AND o.span_id = l.span_id
-        AND o.source_id < $source_id
 );

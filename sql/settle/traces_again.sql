@@ -1,4 +1,5 @@
--- How many of the traces that the store knew have a span of the file just read.
+-- How many of the traces that the store knew have a span of the file just
+-- read.
 -- Parameter: source_id of the file.
 SELECT COUNT(DISTINCT s.trace_id)
 FROM spans s

@@ -160,8 +160,8 @@ impl Store {
 }
 
 impl Store {
-    /// Takes back what the traces in `unsettled` took from messages and from spans of the same call, so that it is worked
-    /// out anew.
+    /// Takes back what the traces in `unsettled` took from messages and from spans of the same call, so that it is
+    /// worked out anew.
     pub(super) fn take_back(&self) -> Result<(), StoreError> {
         if self.has_rows("chat_calls")? {
             self.step("settle/take_back.sql", include_str!("../../sql/settle/take_back.sql"))?;
@@ -350,6 +350,10 @@ impl SourceWriter<'_> {
     }
 
     fn settle_repeated(&self, totals: &mut SourceTotals) -> Result<Vec<Issue>, StoreError> {
+        self.run("settle/repeated_ids.sql", include_str!("../../sql/settle/repeated_ids.sql"))?;
+        if !self.store.has_rows("repeated_ids")? {
+            return Ok(Vec::new());
+        }
         self.run("settle/repeated_spans.sql", include_str!("../../sql/settle/repeated_spans.sql"))?;
         let sql = "SELECT trace_id, span_id, line, same_content FROM repeated_spans ORDER BY line, trace_id, span_id";
         let repeated = self.store.rows(sql, [], |row| {

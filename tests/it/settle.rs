@@ -22,7 +22,7 @@ fn facts(outcome: &Outcome) -> Vec<Vec<String>> {
     let spans = "SELECT trace_id, span_id, parent_span_id, parent_lost, tool_args, args_key, args_shape, \
                  args_from_messages, asked_args, tool_result, failure FROM spans ORDER BY ALL";
     let merged = "SELECT trace_id, span_id, outer_span_id FROM merged_spans ORDER BY ALL";
-    let calls = "SELECT trace_id, call_key, tool_name, alone FROM chat_calls ORDER BY ALL";
+    let calls = "SELECT trace_id, call_key, tool_name, failure FROM chat_calls WHERE alone ORDER BY ALL";
     let cycles = "SELECT trace_id FROM ingest_issues WHERE code = 'parent_cycle' ORDER BY ALL";
     let traces = "SELECT trace_id FROM traces ORDER BY ALL";
     [spans, merged, calls, cycles, traces].map(|sql| answers(&outcome.store, sql)).to_vec()
