@@ -1,11 +1,14 @@
 //! Two ways of settling a trace, while its ids are in memory and by the statements: both come to the same.
 
+use std::fs;
+
 use proptest::prelude::*;
 use serde_json::json;
-use taco_trace::model::IssueCode;
+use taco_trace::model::{IssueCode, SpanLink};
+use taco_trace::store::{SourceIdentity, SourceTotals, Store};
 
 use super::support::answers;
-use super::support_otlp::{Otlp, TRACE, agent, asks, chat, lines, needs, other, tool, tools};
+use super::support_otlp::{Otlp, TRACE, agent, asks, chat, id, lines, needs, other, tool, tools};
 use super::support_run::{Outcome, judge_batches};
 
 /// Another trace of the same file, so that equal span ids meet.
@@ -96,6 +99,31 @@ fn traces_are_counted_whether_they_are_new_or_not() {
     let second = vec![agent(1), agent(2), agent(1).trace(ELSEWHERE), other(2, "GET").trace(&"ab".repeat(16))];
     let outcome = judge(&[first, second]);
     assert_eq!(outcome.sources.iter().map(|source| source.totals.traces).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn file_of_many_spans_is_committed_without_the_log() {
+    for (spans, logged) in [(49_999, true), (50_000, false), (50_001, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("taco.duckdb");
+        let store = Store::open(&path).unwrap();
+        let batch = store.begin_batch("2026-10-07T09:00:00.000+09:00").unwrap();
+        // The second finds the log empty.
+        for trace in [TRACE, ELSEWHERE] {
+            let identity = SourceIdentity { path: trace.to_owned(), size_bytes: 0, modified_ns: None };
+            let mut writer = store.begin_source(batch, identity).unwrap();
+            let link = |number| SpanLink { trace_id: trace.to_owned(), span_id: id(number), parent_span_id: None };
+            let links: Vec<SpanLink> = (1..=spans).map(link).collect();
+            writer.append(&[], &links, &[], &|_, _| String::new()).unwrap();
+            writer.finish(SourceTotals::default(), &|_, _| String::new()).unwrap();
+            let log = fs::metadata(folder.path().join("taco.duckdb.wal")).map_or(0, |log| log.len());
+            assert_eq!(log > 0, logged, "{spans} spans, {log} bytes");
+        }
+        drop(store);
+        let store = Store::open_existing(&path).unwrap();
+        let kept = answers(&store, "SELECT COUNT(*) FROM span_links GROUP BY trace_id");
+        assert_eq!(kept, [spans.to_string(), spans.to_string()]);
+    }
 }
 
 /// One span: what it is, what it stands below (0: nothing, 10: a span that never comes), in which trace.
