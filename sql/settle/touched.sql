@@ -1,6 +1,6 @@
--- Traces that the file just read has to do with, of those that arrived with it,
--- also when all that it has of them was read before. Of traces that have no kept
--- span nothing is settled.
+-- Traces that the file just read has to do with, of those that arrived with
+-- it, also when all that it has of them was read before. Of traces that have no
+-- kept span nothing is settled.
 -- Parameter: source_id of the file.
 --
 -- Of these something came with an earlier file.
