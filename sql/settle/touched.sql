@@ -1,5 +1,5 @@
 -- Traces that the file just read has to do with, of those that arrived with
--- it, also when all that it has of them was read before. Of traces that have no
+-- it, also when all that it has of them was read before. Of traces without a
 -- kept span nothing is settled.
 -- Parameter: source_id of the file.
 --
