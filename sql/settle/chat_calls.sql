@@ -21,9 +21,11 @@ QUALIFY c.call_id IS NULL OR ROW_NUMBER() OVER (
     PARTITION BY c.trace_id, c.call_id
     ORDER BY c.start_ns, c.span_id, LENGTH(c.call_key), c.call_key
 ) = 1;
--- Tool spans, and whether an id is known for their calls.
+-- Their tool spans, and whether an id is known for their calls. All that is
+-- asked of spans stands here: looking through the arguments of all is dear.
 CREATE OR REPLACE TEMP TABLE tool_spans AS
 SELECT s.trace_id, s.span_id, s.start_ns, s.tool_name, s.args_key, s.call_id,
+    s.tool_args IS NOT NULL AS has_args,
     (s.call_id IS NOT NULL OR EXISTS (
         SELECT 1 FROM merged_spans m
         WHERE m.trace_id = s.trace_id
@@ -123,44 +125,61 @@ CREATE OR REPLACE TEMP TABLE answered AS
 SELECT DISTINCT i.trace_id AS trace_id, i.call_key AS call_key
 FROM by_id i
 JOIN asked a ON a.trace_id = i.trace_id AND a.call_key = i.call_key
-JOIN spans s ON s.trace_id = i.trace_id AND s.span_id = i.span_id
-WHERE s.tool_args IS NOT NULL AND s.args_key IS NOT DISTINCT FROM a.args_key
+JOIN tool_spans s ON s.trace_id = i.trace_id AND s.span_id = i.span_id
+WHERE s.has_args AND s.args_key IS NOT DISTINCT FROM a.args_key
 UNION
 SELECT a.trace_id, a.call_key
 FROM asked a
 JOIN merged_spans m ON m.trace_id = a.trace_id AND m.call_id = a.call_id
 WHERE m.tool_args IS NOT NULL AND m.args_key IS NOT DISTINCT FROM a.args_key;
 -- Arguments that a span lacks are those of the message that asked for it.
+CREATE OR REPLACE TEMP TABLE lent AS
+SELECT
+    p.trace_id AS trace_id,
+    p.span_id AS span_id,
+    a.tool_args AS tool_args,
+    a.args_key AS args_key,
+    a.args_shape AS args_shape
+FROM paired p
+JOIN asked a ON a.trace_id = p.trace_id AND a.call_key = p.call_key
+JOIN tool_spans s ON s.trace_id = p.trace_id AND s.span_id = p.span_id
+WHERE a.tool_args IS NOT NULL
+    AND NOT s.has_args
+    AND NOT EXISTS (
+        SELECT 1 FROM answered k
+        WHERE k.trace_id = p.trace_id AND k.call_key = p.call_key
+    )
+QUALIFY ROW_NUMBER() OVER (
+    PARTITION BY p.trace_id, p.span_id
+    ORDER BY a.turn
+) = 1;
 UPDATE spans
-SET tool_args = a.tool_args,
-    args_key = a.args_key,
-    args_shape = a.args_shape,
+SET tool_args = l.tool_args,
+    args_key = l.args_key,
+    args_shape = l.args_shape,
     args_from_messages = TRUE
-FROM paired p, asked a
-WHERE a.trace_id = p.trace_id
-    AND a.call_key = p.call_key
-    AND a.tool_args IS NOT NULL
-    AND spans.trace_id = p.trace_id
-    AND spans.span_id = p.span_id
-    AND spans.tool_args IS NULL
-    AND NOT EXISTS (
-        SELECT 1 FROM answered k
-        WHERE k.trace_id = p.trace_id AND k.call_key = p.call_key
-    );
+FROM lent l
+WHERE spans.trace_id = l.trace_id AND spans.span_id = l.span_id;
 -- A framework may change the arguments that it was given.
-UPDATE spans
-SET asked_args = a.args_key
-FROM by_id p, asked a
-WHERE a.trace_id = p.trace_id
-    AND a.call_key = p.call_key
-    AND spans.trace_id = p.trace_id
-    AND spans.span_id = p.span_id
-    AND spans.asked_args IS NULL
-    AND spans.args_key <> a.args_key
+CREATE OR REPLACE TEMP TABLE changed AS
+SELECT
+    p.trace_id AS trace_id,
+    p.span_id AS span_id,
+    ARG_MIN(a.args_key, a.turn) AS asked_args
+FROM by_id p
+JOIN asked a ON a.trace_id = p.trace_id AND a.call_key = p.call_key
+JOIN tool_spans s ON s.trace_id = p.trace_id AND s.span_id = p.span_id
+LEFT JOIN lent l ON l.trace_id = p.trace_id AND l.span_id = p.span_id
+WHERE COALESCE(l.args_key, s.args_key) <> a.args_key
     AND NOT EXISTS (
         SELECT 1 FROM answered k
         WHERE k.trace_id = p.trace_id AND k.call_key = p.call_key
-    );
+    )
+GROUP BY p.trace_id, p.span_id;
+UPDATE spans
+SET asked_args = c.asked_args
+FROM changed c
+WHERE spans.trace_id = c.trace_id AND spans.span_id = c.span_id;
 CREATE OR REPLACE TEMP TABLE settled AS
 SELECT
     o.trace_id AS trace_id,
@@ -192,10 +211,12 @@ WHERE EXISTS (
     )
     AND NOT EXISTS (
         SELECT 1 FROM by_id i
-        JOIN spans s ON s.trace_id = i.trace_id AND s.span_id = i.span_id
+        JOIN tool_spans s
+            ON s.trace_id = i.trace_id AND s.span_id = i.span_id
+        LEFT JOIN lent l ON l.trace_id = i.trace_id AND l.span_id = i.span_id
         WHERE i.trace_id = c.trace_id
             AND i.call_key = c.call_key
-            AND (s.args_from_messages
+            AND (l.span_id IS NOT NULL
                 OR s.args_key IS DISTINCT FROM c.args_key)
     )
     AND NOT EXISTS (

@@ -1,5 +1,5 @@
--- Parents of the spans of touched traces, worked out anew: the result is the
--- same whatever order spans and files come in.
+-- Parents of the spans of traces whose parents are not settled yet, worked out
+-- anew: the result is the same whatever order spans and files come in.
 --
 -- A recorded parent that is kept is the parent. From one that is not, dropped
 -- and skipped spans are climbed (UNION removes what was seen: a cycle ends).
@@ -8,12 +8,14 @@ SELECT s.trace_id AS trace_id, s.span_id AS span_id,
     s.recorded_parent_span_id AS recorded_parent_span_id,
     s.tool_name AS tool_name, s.call_id AS call_id
 FROM spans s
-JOIN settling t ON t.trace_id = s.trace_id;
+JOIN settling t ON t.trace_id = s.trace_id
+WHERE NOT t.parents;
 CREATE OR REPLACE TEMP TABLE passed AS
 SELECT l.trace_id AS trace_id, l.span_id AS span_id,
     l.parent_span_id AS parent_span_id
 FROM span_links l
-JOIN settling t ON t.trace_id = l.trace_id;
+JOIN settling t ON t.trace_id = l.trace_id
+WHERE NOT t.parents;
 CREATE OR REPLACE TEMP TABLE climbed AS
 WITH RECURSIVE climb AS (
     SELECT

@@ -1,5 +1,6 @@
--- Spans of the file just read whose ids the store already has, and whether the
--- content is the same. Place, derived and bookkeeping columns do not count.
+-- Whether the spans of repeated_ids have the same content as those that the
+-- store already has; they go. Place, derived and bookkeeping columns do not
+-- count.
 -- Parameter: source_id of the file.
 CREATE OR REPLACE TEMP TABLE repeated_spans AS
 SELECT
@@ -25,23 +26,12 @@ SELECT
         AND n.status_message IS NOT DISTINCT FROM o.status_message
         AND n.service_name IS NOT DISTINCT FROM o.service_name
         AND n.scope_name IS NOT DISTINCT FROM o.scope_name) AS same_content
-FROM spans n
-JOIN spans o ON o.trace_id = n.trace_id AND o.span_id = n.span_id
+FROM repeated_ids r
+JOIN spans n ON n.trace_id = r.trace_id AND n.span_id = r.span_id
+JOIN spans o ON o.trace_id = r.trace_id AND o.span_id = r.span_id
 WHERE n.source_id = $source_id AND o.source_id < $source_id;
 DELETE FROM spans s
 WHERE s.source_id = $source_id AND EXISTS (
     SELECT 1 FROM repeated_spans r
     WHERE r.trace_id = s.trace_id AND r.span_id = s.span_id
-);
-DELETE FROM arg_shapes a
-WHERE a.source_id = $source_id AND EXISTS (
-    SELECT 1 FROM arg_shapes o
-    WHERE o.args_shape = a.args_shape AND o.source_id < $source_id
-);
-DELETE FROM span_links l
-WHERE l.source_id = $source_id AND EXISTS (
-    SELECT 1 FROM span_links o
-    WHERE o.trace_id = l.trace_id
-        AND o.span_id = l.span_id
-        AND o.source_id < $source_id
 );

@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP TABLE restored AS
 SELECT m.*
 FROM merged_spans m
-WHERE m.trace_id IN (SELECT t.trace_id FROM touched t);
+WHERE m.trace_id IN (SELECT t.trace_id FROM unsettled t);
 CREATE OR REPLACE TEMP TABLE taken_back AS
 SELECT
     r.trace_id AS trace_id,

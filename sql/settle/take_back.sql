@@ -7,4 +7,4 @@ SET tool_args = CASE WHEN args_from_messages THEN NULL ELSE tool_args END,
     args_from_messages = FALSE,
     asked_args = NULL
 WHERE (args_from_messages OR asked_args IS NOT NULL)
-    AND trace_id IN (SELECT t.trace_id FROM touched t);
+    AND trace_id IN (SELECT t.trace_id FROM unsettled t);

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use duckdb::{OptionalExt, params};
 
+use super::kin::{Kin, Settled};
 use super::{Store, StoreError, batch};
 use crate::model::{CallArg, ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow, ToolSet};
 
@@ -49,12 +50,19 @@ pub struct SourceTotals {
 
 /// One thread: appending with more costs a quarter of the CPU time again. A store in a file keeps no more in memory
 /// than this: a transaction fills whatever it may, so the file read would decide.
-const WRITING_FILE: &str = "SET threads = 1; SET memory_limit = '160MiB'";
+const WRITING_FILE: &str = "SET threads = 1; SET memory_limit = '136MiB'";
 const WRITING_MEMORY: &str = "SET threads = 1";
 /// About how many spans, kept or not, are settled at once.
 const SETTLED_ROWS: u64 = 100_000;
+/// From how many spans on, kept or not, a file goes into the store's file at once and not through the log, into which
+/// DuckDB would write them all over again. With fewer, and with one request of a receiver, the log is cheaper.
+const LOGGED_ROWS: usize = 50_000;
+/// The update is of a row that was committed before: without one DuckDB does not ask whether a checkpoint is due.
+const AROUND_THE_LOG: &str = "SET checkpoint_threshold = '0B'; SET auto_checkpoint_skip_wal_threshold = 0;
+    UPDATE judge_settings SET scoped = scoped";
 /// Back to what DuckDB chooses.
-const WRITTEN: &str = "RESET threads; RESET memory_limit";
+const WRITTEN: &str = "RESET threads; RESET memory_limit; RESET checkpoint_threshold;
+    RESET auto_checkpoint_skip_wal_threshold";
 
 /// Turns an issue into the reason that people read.
 pub type Reason<'a> = &'a dyn Fn(IssueCode, &str) -> String;
@@ -67,6 +75,7 @@ pub struct SourceWriter<'store> {
     batch_id: i64,
     /// Shapes of arguments of this file that are in `arg_shapes` already.
     shapes: BTreeSet<String>,
+    kin: Kin,
     has_messages: bool,
     finished: bool,
 }
@@ -143,6 +152,7 @@ impl Store {
             source_id,
             batch_id,
             shapes: BTreeSet::new(),
+            kin: Kin::default(),
             has_messages: false,
             finished: false,
         })
@@ -150,8 +160,8 @@ impl Store {
 }
 
 impl Store {
-    /// Takes back what the traces in `touched` took from messages and from spans of the same call, so that it is worked
-    /// out anew.
+    /// Takes back what the traces in `unsettled` took from messages and from spans of the same call, so that it is
+    /// worked out anew.
     pub(super) fn take_back(&self) -> Result<(), StoreError> {
         if self.has_rows("chat_calls")? {
             self.step("settle/take_back.sql", include_str!("../../sql/settle/take_back.sql"))?;
@@ -162,11 +172,11 @@ impl Store {
         Ok(())
     }
 
-    /// Works out parents, spans of one call and calls without spans of the traces in `touched`.
+    /// Works out parents, spans of one call and calls without spans of the traces in `unsettled`.
     ///
     /// In parts: a recursion cannot leave memory, which therefore is bounded by the part and not by the file. What goes
     /// round in circles is in `parent_cycles` then.
-    pub(super) fn settle_touched(&self) -> Result<(), StoreError> {
+    pub(super) fn settle_unsettled(&self) -> Result<(), StoreError> {
         self.step("settle/parts.sql", include_str!("../../sql/settle/parts.sql"))?;
         let counted = self.connection.query_row("SELECT settled_rows FROM settle_size", [], |row| row.get::<_, u64>(0));
         let parts = counted.map_err(StoreError::statement("settle_size"))?.div_ceil(SETTLED_ROWS).max(1);
@@ -211,12 +221,14 @@ impl SourceWriter<'_> {
         reason: Reason<'_>,
     ) -> Result<(), StoreError> {
         if !spans.is_empty() {
+            self.kin.add_spans(spans);
             let shape = |span: &SpanRow| batch::args_shape(span.args_key.as_deref(), &span.args);
             let shapes: Vec<Option<String>> = spans.iter().map(shape).collect();
             self.append_batch("spans", batch::spans(spans, &shapes, self.source_id, self.batch_id))?;
             self.append_shapes(shapes, spans.iter().map(|span| span.args.as_slice()))?;
         }
         if !links.is_empty() {
+            self.kin.add_links(links);
             self.append_batch("span_links", batch::span_links(links, self.source_id))?;
         }
         self.append_issues(issues, reason)
@@ -229,6 +241,7 @@ impl SourceWriter<'_> {
     pub fn append_messages(&mut self, calls: &[ChatCall], failures: &[ChatFailure]) -> Result<(), StoreError> {
         if !calls.is_empty() {
             self.has_messages = true;
+            calls.iter().for_each(|call| self.kin.add_call(call));
             let shape = |call: &ChatCall| batch::args_shape(call.args_key.as_deref(), &call.args);
             let shapes: Vec<Option<String>> = calls.iter().map(shape).collect();
             self.append_batch("chat_calls", batch::chat_calls(calls, &shapes, self.source_id, self.batch_id))?;
@@ -284,23 +297,52 @@ impl SourceWriter<'_> {
         mut totals: SourceTotals,
         reason: Reason<'_>,
     ) -> Result<(SourceTotals, Vec<Issue>), StoreError> {
+        let arrived: Vec<(String, bool)> = self.kin.traces().collect();
+        self.run("arrived", "CREATE OR REPLACE TEMP TABLE arrived (trace_id VARCHAR, kept BOOLEAN)")?;
+        self.append_batch("arrived", batch::traces(&arrived))?;
+        drop(arrived);
         self.run("settle/touched.sql", include_str!("../../sql/settle/touched.sql"))?;
-        self.store.take_back()?;
-        let mut found = self.settle_repeated(&mut totals)?;
+        let known = self.store.rows("SELECT trace_id FROM known", [], |row| row.get::<_, String>(0))?;
+        let is_large = self.kin.len() >= LOGGED_ROWS;
+        let Settled { moved, open, new } = std::mem::take(&mut self.kin).settle(&known);
+        if !open.is_empty() {
+            self.append_batch("unsettled", batch::traces(&open))?;
+        }
+        let has_unsettled = self.store.has_rows("unsettled")?;
+        if !known.is_empty() {
+            self.store.take_back()?;
+        }
+        let mut found = if known.is_empty() { Vec::new() } else { self.settle_repeated(&mut totals)? };
+        self.run("settle/repeated_shapes.sql", include_str!("../../sql/settle/repeated_shapes.sql"))?;
         if self.has_messages {
             self.run("settle/repeated_calls.sql", include_str!("../../sql/settle/repeated_calls.sql"))?;
         }
         self.run("settle/traces.sql", include_str!("../../sql/settle/traces.sql"))?;
-        self.store.settle_touched()?;
-        found.extend(self.store.rows("SELECT trace_id FROM parent_cycles ORDER BY trace_id", [], |row| {
-            Ok(file_issue(IssueCode::ParentCycle, 0, row.get(0)?, None))
-        })?);
+        if !moved.is_empty() {
+            let columns = "trace_id VARCHAR, span_id VARCHAR, parent_span_id VARCHAR, parent_lost BOOLEAN";
+            self.run("moved", &format!("CREATE OR REPLACE TEMP TABLE moved ({columns})"))?;
+            self.append_batch("moved", batch::moved(&moved))?;
+            drop(moved);
+            self.run("settle/moved.sql", include_str!("../../sql/settle/moved.sql"))?;
+        }
+        if has_unsettled {
+            self.store.settle_unsettled()?;
+            found.extend(self.store.rows("SELECT trace_id FROM parent_cycles ORDER BY trace_id", [], |row| {
+                Ok(file_issue(IssueCode::ParentCycle, 0, row.get(0)?, None))
+            })?);
+        }
         self.append_issues(&found, reason)?;
-        totals.traces = self.count("SELECT COUNT(DISTINCT trace_id) FROM spans WHERE source_id = ?")?;
+        totals.traces = new;
+        if !known.is_empty() {
+            totals.traces += self.count(include_str!("../../sql/settle/traces_again.sql"))?;
+        }
         self.record(&totals)?;
         self.store.count_merged()?;
         totals.spans_merged = self.count("SELECT spans_merged FROM sources WHERE source_id = ?")?;
         totals.spans_kept -= totals.spans_merged;
+        if is_large && self.store.is_file {
+            self.run("configuration", AROUND_THE_LOG)?;
+        }
         self.store.connection.execute_batch("COMMIT").map_err(StoreError::statement("committing a file"))?;
         self.finished = true;
         self.store.connection.execute_batch(WRITTEN).map_err(StoreError::statement("configuration"))?;
@@ -308,6 +350,10 @@ impl SourceWriter<'_> {
     }
 
     fn settle_repeated(&self, totals: &mut SourceTotals) -> Result<Vec<Issue>, StoreError> {
+        self.run("settle/repeated_ids.sql", include_str!("../../sql/settle/repeated_ids.sql"))?;
+        if !self.store.has_rows("repeated_ids")? {
+            return Ok(Vec::new());
+        }
         self.run("settle/repeated_spans.sql", include_str!("../../sql/settle/repeated_spans.sql"))?;
         let sql = "SELECT trace_id, span_id, line, same_content FROM repeated_spans ORDER BY line, trace_id, span_id";
         let repeated = self.store.rows(sql, [], |row| {

@@ -8,6 +8,7 @@ use duckdb::arrow::datatypes::{DataType, Field, Schema};
 use duckdb::arrow::error::ArrowError;
 use duckdb::arrow::record_batch::RecordBatch;
 
+use super::kin::Moved;
 use crate::model::{ArgsForm, CallArg, ChatCall, ChatFailure, Issue, SpanLink, SpanRow};
 
 /// Korean time: +09:00, without daylight saving since 1988.
@@ -36,8 +37,9 @@ impl Columns {
         self.arrays.push(array);
     }
 
-    fn text<'a>(&mut self, name: &str, values: impl Iterator<Item = Option<&'a str>>) {
-        let mut builder = StringBuilder::new();
+    fn text<'a>(&mut self, name: &str, values: impl Iterator<Item = Option<&'a str>> + Clone) {
+        let bytes = values.clone().map(|value| value.map_or(0, str::len)).sum();
+        let mut builder = StringBuilder::with_capacity(values.size_hint().0, bytes);
         values.for_each(|value| builder.append_option(value));
         self.push(name, DataType::Utf8, Arc::new(builder.finish()));
     }
@@ -185,6 +187,25 @@ pub(super) fn span_links(links: &[SpanLink], source_id: i64) -> Result<RecordBat
     columns.text("span_id", links.iter().map(|link| Some(link.span_id.as_str())));
     columns.text("parent_span_id", links.iter().map(|link| link.parent_span_id.as_deref()));
     columns.integer("source_id", links.iter().map(|_| source_id));
+    columns.finish()
+}
+
+/// Rows of `arrived` (traces, and whether they have a kept span) and of `unsettled` (traces, and whether their parents
+/// are settled).
+pub(super) fn traces(traces: &[(String, bool)]) -> Result<RecordBatch, ArrowError> {
+    let mut columns = Columns::new();
+    columns.text("trace_id", traces.iter().map(|(trace_id, _)| Some(trace_id.as_str())));
+    columns.boolean("said", traces.iter().map(|(_, said)| *said));
+    columns.finish()
+}
+
+/// Rows of `moved`.
+pub(super) fn moved(spans: &[Moved]) -> Result<RecordBatch, ArrowError> {
+    let mut columns = Columns::new();
+    columns.text("trace_id", spans.iter().map(|span| Some(span.trace_id.as_str())));
+    columns.text("span_id", spans.iter().map(|span| Some(span.span_id.as_str())));
+    columns.text("parent_span_id", spans.iter().map(|span| span.parent_span_id.as_deref()));
+    columns.boolean("parent_lost", spans.iter().map(|span| span.parent_lost));
     columns.finish()
 }
 

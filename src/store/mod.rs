@@ -7,6 +7,7 @@
 mod append;
 mod batch;
 pub mod care;
+mod kin;
 mod mask;
 mod migrate;
 mod positions;
@@ -114,7 +115,6 @@ impl Store {
         let configured = config().map_err(StoreError::statement("configuration"))?;
         let connection = Connection::open_with_flags(path, configured).map_err(|error| open_error(path, &error))?;
         let store = Self::prepared(connection)?;
-        store.step("configuration", "SET force_compression = 'zstd'")?;
         views::create(&store.connection)?;
         Ok(store)
     }
@@ -144,7 +144,7 @@ impl Store {
     fn prepared(mut connection: Connection) -> Result<Self, StoreError> {
         // Rows are read back in a stated order only, so DuckDB need not keep the order of insertion.
         connection
-            .execute_batch("SET preserve_insertion_order = false")
+            .execute_batch("SET preserve_insertion_order = false; SET force_compression = 'zstd'")
             .map_err(StoreError::statement("configuration"))?;
         migrate::run(&mut connection)?;
         Ok(Self { connection, is_file: true })

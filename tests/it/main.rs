@@ -28,6 +28,7 @@ mod receive;
 mod reconcile;
 mod render;
 mod report;
+mod settle;
 mod site;
 mod source;
 mod stock_duckdb;

@@ -138,10 +138,11 @@ impl Merge<'_> {
         // Traces that both know of: what lay between their spans may have been known to the other only.
         store.step(
             "touched traces",
-            "CREATE OR REPLACE TEMP TABLE touched AS
+            "CREATE OR REPLACE TEMP TABLE unsettled AS
+            SELECT trace_id, FALSE AS parents FROM (
             (SELECT trace_id FROM main.spans UNION SELECT trace_id FROM main.span_links)
             INTERSECT
-            (SELECT trace_id FROM care_staged.main.spans UNION SELECT trace_id FROM care_staged.main.span_links)",
+            (SELECT trace_id FROM care_staged.main.spans UNION SELECT trace_id FROM care_staged.main.span_links))",
         )?;
         let mut report = ImportReport { mask_key_differs: self.mask_key_differs()?, ..ImportReport::default() };
         report.spans_other = self.note_conflicts(folder, &reason(IssueCode::SpanConflict, ""))?;
@@ -158,9 +159,9 @@ impl Merge<'_> {
             report.rows += added;
         }
         report.spans_same = u64::try_from(staged).unwrap_or(0) - report.spans_new - report.spans_other;
-        if store.number("SELECT COUNT(*) FROM touched")? > 0 {
+        if store.number("SELECT COUNT(*) FROM unsettled")? > 0 {
             store.take_back()?;
-            store.settle_touched()?;
+            store.settle_unsettled()?;
             store.count_merged()?;
             self.note_cycles(folder, &reason(IssueCode::ParentCycle, ""))?;
         }

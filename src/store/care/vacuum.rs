@@ -76,7 +76,7 @@ fn copy_and_replace(
     // Before any row is in it: what few may read stays so.
     let permissions = fs::metadata(path).map_err(CareError::file(path))?.permissions();
     fs::set_permissions(copy, permissions).map_err(CareError::file(copy))?;
-    store.step("copying", "COPY FROM DATABASE old TO new")?;
+    store.step("copying", "SET force_compression = 'zstd'; COPY FROM DATABASE old TO new")?;
     let rows = compare(&store)?;
     store.step("new store", "CHECKPOINT new; DETACH new")?;
     File::open(copy).and_then(|file| file.sync_all()).map_err(CareError::file(copy))?;
