@@ -2,7 +2,7 @@
 
 use duckdb::{Row, params};
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, views};
 use crate::model::{Coverage, Status, ToolDefinition};
 
 /// Which runs are judged, and with which tools.
@@ -266,9 +266,21 @@ impl Store {
                 )
                 .map_err(step())?;
         }
-        self.connection
-            .execute_batch(include_str!("../../sql/queries/find.sql"))
-            .map_err(StoreError::statement("queries/find.sql"))
+        self.keep_judged(scope.since_ns)
+    }
+
+    /// Runs the rules. With a limit, spans from before its first run are left out; the caller may know a time before
+    /// which none of its runs starts.
+    pub(super) fn keep_judged(&self, since_ns: Option<i64>) -> Result<(), StoreError> {
+        let (scoped, first_ns): (bool, Option<i64>) = self
+            .connection
+            .query_row(include_str!("../../sql/queries/first_start.sql"), params![since_ns], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .map_err(StoreError::statement("queries/first_start.sql"))?;
+        // A constant, because blocks of rows are left out unread by nothing else.
+        let first_ns = if scoped { Some(first_ns.unwrap_or(i64::MAX)) } else { None };
+        views::keep_judged(&self.connection, first_ns)
     }
 
     /// Lifts the limit again. Leaves the store as it was.
@@ -276,6 +288,8 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn end_judgement(&self) -> Result<(), StoreError> {
+        // Views that were asked for meanwhile go too.
+        self.has_views.set(self.is_file);
         self.connection.execute_batch("ROLLBACK").map_err(StoreError::statement("ending a judgement"))
     }
 
@@ -412,6 +426,7 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn coverage(&self) -> Result<Coverage, StoreError> {
+        self.need_views()?;
         let rows = self.rows(include_str!("../../sql/queries/coverage.sql"), [], |row| {
             Ok(Coverage {
                 tool_calls: row.get(0)?,

@@ -89,8 +89,6 @@ impl Store {
             scope.append_row(params![trace_id]).map_err(step())?;
         }
         scope.flush().map_err(step())?;
-        self.connection
-            .execute_batch(include_str!("../../sql/queries/find.sql"))
-            .map_err(StoreError::statement("queries/find.sql"))
+        self.keep_judged(None)
     }
 }
