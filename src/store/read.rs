@@ -266,21 +266,21 @@ impl Store {
                 )
                 .map_err(step())?;
         }
-        self.keep_judged(scope.since_ns)
+        let first_ns = if scope.limits_traces() { Some(self.first_start(scope.since_ns)?) } else { None };
+        views::keep_judged(&self.connection, first_ns)
     }
 
-    /// Runs the rules. With a limit, spans from before its first run are left out; the caller may know a time before
-    /// which none of its runs starts.
-    pub(super) fn keep_judged(&self, since_ns: Option<i64>) -> Result<(), StoreError> {
-        let (scoped, first_ns): (bool, Option<i64>) = self
+    /// A time before which no run in `judge_scope` starts: `since_ns`, or else the start of the first.
+    pub(super) fn first_start(&self, since_ns: Option<i64>) -> Result<i64, StoreError> {
+        if let Some(since_ns) = since_ns {
+            return Ok(since_ns);
+        }
+        let sql = include_str!("../../sql/queries/first_start.sql");
+        let first: Option<i64> = self
             .connection
-            .query_row(include_str!("../../sql/queries/first_start.sql"), params![since_ns], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
+            .query_row(sql, [], |row| row.get(0))
             .map_err(StoreError::statement("queries/first_start.sql"))?;
-        // A constant, because blocks of rows are left out unread by nothing else.
-        let first_ns = if scoped { Some(first_ns.unwrap_or(i64::MAX)) } else { None };
-        views::keep_judged(&self.connection, first_ns)
+        Ok(first.unwrap_or(i64::MAX))
     }
 
     /// Lifts the limit again. Leaves the store as it was.

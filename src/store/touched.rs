@@ -2,7 +2,7 @@
 
 use duckdb::params;
 
-use super::{SourceTotals, Store, StoreError};
+use super::{SourceTotals, Store, StoreError, views};
 
 /// What one run of ingest came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,6 +89,6 @@ impl Store {
             scope.append_row(params![trace_id]).map_err(step())?;
         }
         scope.flush().map_err(step())?;
-        self.keep_judged(None)
+        views::keep_judged(&self.connection, Some(self.first_start(None)?))
     }
 }

@@ -14,7 +14,7 @@ pub const RULE_SET: &str = "set_diagnosis_v2";
 const JUDGED: [&str; 5] = [RULE_SET, "set_note_v2", "set_run_v1", "set_coverage_v2", "set_unjudged_v1"];
 /// Views with a row per call and its arguments.
 const WIDE: [&str; 3] = ["base_call_v1", "base_requested_call_v1", "base_defined_call_v1"];
-/// Up to so many runs, rows of wide views are cheaper kept than found again for each rule and note.
+/// Up to so many runs, wide rows are cheaper kept than found again for each rule and note.
 const KEPT_RUNS: i64 = 10_000;
 
 /// One file under `sql/` that creates one view.
@@ -177,28 +177,32 @@ pub(super) fn create_uncommented(connection: &Connection) -> Result<(), StoreErr
 }
 
 /// Makes what a judgement reads: each view that it needs as a temporary table of the same name, which hides the view
-/// and is planned and filled once, however many others read it. Spans that start before `first_ns` are left out.
+/// and is planned and filled once, however many others read it. With `first_ns` the judgement is limited to the runs in
+/// `judge_scope`, none of which has a span that starts before.
 pub(super) fn keep_judged(connection: &Connection, first_ns: Option<i64>) -> Result<(), StoreError> {
+    let judged = if first_ns.is_some() { "judge_scope" } else { "traces" };
+    let is_small: bool = connection
+        .query_row(&format!("SELECT COUNT(*) <= {KEPT_RUNS} FROM {judged}"), [], |row| row.get(0))
+        .map_err(StoreError::statement(judged))?;
+    let form = |is_kept: bool| if is_kept { "TABLE" } else { "VIEW" };
     if let Some(first_ns) = first_ns {
         let database: String = connection
             .query_row("SELECT current_database()", [], |row| row.get(0))
             .map_err(StoreError::statement("spans"))?;
-        let quoted = database.replace('"', "\"\"");
-        let sql =
-            format!("CREATE TEMP VIEW spans AS SELECT * FROM \"{quoted}\".main.spans WHERE start_ns >= {first_ns}");
+        // The time is a constant, because nothing else lets blocks of rows be left out unread.
+        let sql = format!(
+            "CREATE TEMP {} spans AS SELECT s.* FROM \"{}\".main.spans s
+            WHERE s.start_ns >= {first_ns} AND s.trace_id IN (SELECT c.trace_id FROM judge_scope c)",
+            form(is_small),
+            database.replace('"', "\"\""),
+        );
         connection.execute_batch(&sql).map_err(StoreError::statement("spans"))?;
     }
-    let mut kept_wide = true;
     for file in judged_files() {
         let view = file.view();
-        let form = if WIDE.contains(&view.as_str()) && !kept_wide { "VIEW" } else { "TABLE" };
+        let form = form(is_small || !WIDE.contains(&view.as_str()));
         let sql = format!("CREATE TEMP {form} {view} AS {}", file.query());
         connection.execute_batch(&sql).map_err(StoreError::statement(file.path))?;
-        if file.name() == "trace" {
-            kept_wide = connection
-                .query_row(&format!("SELECT COUNT(*) <= {KEPT_RUNS} FROM {view}"), [], |row| row.get(0))
-                .map_err(StoreError::statement(file.path))?;
-        }
     }
     Ok(())
 }
