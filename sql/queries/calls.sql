@@ -6,5 +6,7 @@ FROM spans s
 JOIN set_run_v1 r ON r.trace_id = s.trace_id
 WHERE s.operation = 'execute_tool'
     AND (r.error_calls > 0
-        OR EXISTS (SELECT 1 FROM found f WHERE f.trace_id = s.trace_id))
+        OR EXISTS (
+            SELECT 1 FROM set_diagnosis_v2 f WHERE f.trace_id = s.trace_id
+        ))
 ORDER BY r.start_ns, s.trace_id, s.start_ns, s.span_id;

@@ -5,7 +5,7 @@ SELECT f.trace_id, f.rule, f.finding, f.tool_name, f.span_id,
     f.arg_key, f.problem, s.args_key, p.declared_type,
     f.measured, f.allowed, d.json_schema, d.timeout_ms,
     s.origin, f.start_ns
-FROM found f
+FROM set_diagnosis_v2 f
 JOIN set_run_v1 r ON r.trace_id = f.trace_id
 JOIN base_requested_call_v1 s
     ON s.trace_id = f.trace_id AND s.call_key = f.call_key

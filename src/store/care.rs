@@ -10,6 +10,7 @@ mod info;
 mod prune;
 mod vacuum;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use duckdb::Connection;
@@ -160,7 +161,7 @@ fn tables_of_version(version: i64) -> Result<Vec<Table>, CareError> {
     let mut connection =
         Connection::open_in_memory_with_flags(configured).map_err(StoreError::statement("opening in memory"))?;
     migrate::run_to(&mut connection, version)?;
-    let store = Store { connection, is_file: false };
+    let store = Store { connection, is_file: false, has_views: Cell::new(true) };
     let columns = store.rows(
         "SELECT t.table_name, c.column_name, c.data_type
         FROM duckdb_tables() t

@@ -2,7 +2,9 @@
 //!
 //! The statements of the history table are the only SQL that stands in Rust.
 
-use duckdb::{Connection, OptionalExt, params};
+use std::collections::BTreeMap;
+
+use duckdb::{Connection, params};
 
 use super::StoreError;
 use crate::digest::sha256_hex;
@@ -37,35 +39,32 @@ pub(super) fn run(connection: &mut Connection) -> Result<(), StoreError> {
 /// The same up to a version: tables as an earlier program had them.
 pub(super) fn run_to(connection: &mut Connection, version: i64) -> Result<(), StoreError> {
     connection.execute_batch(CREATE_HISTORY).map_err(StoreError::statement("schema_migrations"))?;
-    let found: i64 = connection
-        .query_row("SELECT COALESCE(MAX(version), 0) FROM schema_migrations", [], |row| row.get(0))
-        .map_err(StoreError::statement("schema_migrations"))?;
+    let applied = applied(connection).map_err(StoreError::statement("schema_migrations"))?;
     let known = known_version();
-    if found > known {
+    if let Some(found) = applied.keys().copied().max().filter(|found| *found > known) {
         return Err(StoreError::Newer { found, known });
     }
     for (number, (name, sql)) in (1..=version).zip(MIGRATIONS) {
-        apply(connection, number, name, sql)?;
+        let sha256 = sha256_hex(sql.as_bytes());
+        match applied.get(&number) {
+            Some(earlier) if *earlier == sha256 => {}
+            Some(_) => return Err(StoreError::MigrationChanged { name: (*name).to_owned() }),
+            None => apply(connection, number, name, sql, &sha256).map_err(StoreError::statement(*name))?,
+        }
     }
     Ok(())
 }
 
-fn apply(connection: &mut Connection, version: i64, name: &str, sql: &str) -> Result<(), StoreError> {
-    let sha256 = sha256_hex(sql.as_bytes());
-    let applied: Option<String> = connection
-        .query_row("SELECT sha256 FROM schema_migrations WHERE version = ?", params![version], |row| row.get(0))
-        .optional()
-        .map_err(StoreError::statement("schema_migrations"))?;
-    match applied {
-        Some(earlier) if earlier == sha256 => Ok(()),
-        Some(_) => Err(StoreError::MigrationChanged { name: name.to_owned() }),
-        None => {
-            let transaction = connection.transaction().map_err(StoreError::statement(name))?;
-            transaction.execute_batch(sql).map_err(StoreError::statement(name))?;
-            transaction
-                .execute("INSERT INTO schema_migrations VALUES (?, ?, ?)", params![version, name, sha256])
-                .map_err(StoreError::statement(name))?;
-            transaction.commit().map_err(StoreError::statement(name))
-        }
-    }
+/// sha256 of the migrations that were applied, by version.
+fn applied(connection: &Connection) -> duckdb::Result<BTreeMap<i64, String>> {
+    let mut statement = connection.prepare("SELECT version, sha256 FROM schema_migrations")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
+
+fn apply(connection: &mut Connection, version: i64, name: &str, sql: &str, sha256: &str) -> duckdb::Result<()> {
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(sql)?;
+    transaction.execute("INSERT INTO schema_migrations VALUES (?, ?, ?)", params![version, name, sha256])?;
+    transaction.commit()
 }

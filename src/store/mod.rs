@@ -16,6 +16,7 @@ mod tools;
 mod touched;
 mod views;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use duckdb::{Config, Connection};
@@ -104,6 +105,9 @@ pub struct Store {
     connection: Connection,
     /// Whether it stays when the process ends.
     is_file: bool,
+    /// Whether its views are made. Those of a store in memory are made when something asks for them, which a judgement
+    /// does not.
+    has_views: Cell<bool>,
 }
 
 impl Store {
@@ -137,7 +141,7 @@ impl Store {
             Connection::open_in_memory_with_flags(configured).map_err(StoreError::statement("opening in memory"))?;
         let mut store = Self::prepared(connection)?;
         store.is_file = false;
-        views::create_uncommented(&store.connection)?;
+        store.has_views.set(false);
         Ok(store)
     }
 
@@ -147,7 +151,7 @@ impl Store {
             .execute_batch("SET preserve_insertion_order = false; SET force_compression = 'zstd'")
             .map_err(StoreError::statement("configuration"))?;
         migrate::run(&mut connection)?;
-        Ok(Self { connection, is_file: true })
+        Ok(Self { connection, is_file: true, has_views: Cell::new(true) })
     }
 
     /// Names of the columns of a table or view, in order. For tests and documentation.
@@ -155,6 +159,7 @@ impl Store {
     /// # Errors
     /// `Statement` when there is no such relation.
     pub fn columns(&self, relation: &str) -> Result<Vec<(String, String)>, StoreError> {
+        self.need_views()?;
         let sql = format!("SELECT column_name, column_type FROM (DESCRIBE {relation})");
         self.rows(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
@@ -164,6 +169,7 @@ impl Store {
     /// # Errors
     /// `Statement` when DuckDB refuses the query.
     pub fn query_text(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, StoreError> {
+        self.need_views()?;
         let wrapped = format!("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({sql})");
         let mut statement = self.connection.prepare(&wrapped).map_err(StoreError::statement(sql))?;
         let mut rows = statement.query([]).map_err(StoreError::statement(sql))?;
@@ -181,7 +187,16 @@ impl Store {
     /// # Errors
     /// `Statement` when DuckDB refuses them.
     pub fn execute(&self, sql: &str) -> Result<(), StoreError> {
+        self.need_views()?;
         self.connection.execute_batch(sql).map_err(StoreError::statement(sql))
+    }
+
+    /// Makes the views of a store in memory, unless they are there.
+    fn need_views(&self) -> Result<(), StoreError> {
+        if !self.has_views.replace(true) {
+            views::create_uncommented(&self.connection)?;
+        }
+        Ok(())
     }
 
     /// Runs statements; `what` names the step.

@@ -2,7 +2,7 @@
 
 use duckdb::{Row, params};
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, views};
 use crate::model::{Coverage, Status, ToolDefinition};
 
 /// Which runs are judged, and with which tools.
@@ -266,9 +266,21 @@ impl Store {
                 )
                 .map_err(step())?;
         }
-        self.connection
-            .execute_batch(include_str!("../../sql/queries/find.sql"))
-            .map_err(StoreError::statement("queries/find.sql"))
+        let first_ns = if scope.limits_traces() { Some(self.first_start(scope.since_ns)?) } else { None };
+        views::keep_judged(&self.connection, first_ns)
+    }
+
+    /// A time before which no run in `judge_scope` starts: `since_ns`, or else the start of the first.
+    pub(super) fn first_start(&self, since_ns: Option<i64>) -> Result<i64, StoreError> {
+        if let Some(since_ns) = since_ns {
+            return Ok(since_ns);
+        }
+        let sql = include_str!("../../sql/queries/first_start.sql");
+        let first: Option<i64> = self
+            .connection
+            .query_row(sql, [], |row| row.get(0))
+            .map_err(StoreError::statement("queries/first_start.sql"))?;
+        Ok(first.unwrap_or(i64::MAX))
     }
 
     /// Lifts the limit again. Leaves the store as it was.
@@ -276,6 +288,8 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn end_judgement(&self) -> Result<(), StoreError> {
+        // Views that were asked for meanwhile go too.
+        self.has_views.set(self.is_file);
         self.connection.execute_batch("ROLLBACK").map_err(StoreError::statement("ending a judgement"))
     }
 
@@ -412,6 +426,7 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn coverage(&self) -> Result<Coverage, StoreError> {
+        self.need_views()?;
         let rows = self.rows(include_str!("../../sql/queries/coverage.sql"), [], |row| {
             Ok(Coverage {
                 tool_calls: row.get(0)?,

@@ -2,7 +2,7 @@
 
 use duckdb::params;
 
-use super::{SourceTotals, Store, StoreError};
+use super::{SourceTotals, Store, StoreError, views};
 
 /// What one run of ingest came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,8 +89,6 @@ impl Store {
             scope.append_row(params![trace_id]).map_err(step())?;
         }
         scope.flush().map_err(step())?;
-        self.connection
-            .execute_batch(include_str!("../../sql/queries/find.sql"))
-            .map_err(StoreError::statement("queries/find.sql"))
+        views::keep_judged(&self.connection, Some(self.first_start(None)?))
     }
 }

@@ -10,6 +10,13 @@ use crate::digest::sha256_hex;
 /// The set of rule versions that judges.
 pub const RULE_SET: &str = "set_diagnosis_v2";
 
+/// What a judgement reads, beside the views that these read.
+const JUDGED: [&str; 5] = [RULE_SET, "set_note_v2", "set_run_v1", "set_coverage_v2", "set_unjudged_v1"];
+/// Views with a row per call and its arguments.
+const WIDE: [&str; 3] = ["base_call_v1", "base_requested_call_v1", "base_defined_call_v1"];
+/// Up to so many runs, wide rows are cheaper kept than found again for each rule and note.
+const KEPT_RUNS: i64 = 10_000;
+
 /// One file under `sql/` that creates one view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViewFile {
@@ -36,6 +43,20 @@ impl ViewFile {
     #[must_use]
     pub fn version(&self) -> &'static str {
         self.path.split('/').nth(2).and_then(|file| file.strip_suffix(".sql")).unwrap_or_default()
+    }
+
+    /// The query of the view.
+    fn query(&self) -> &'static str {
+        let code = self.sql.split_once(" AS\n").map_or(self.sql, |(_, code)| code);
+        code.find(";\nCOMMENT ON ").map_or(code, |end| &code[..end])
+    }
+
+    /// Whether it reads the view of this name.
+    fn reads(&self, view: &str) -> bool {
+        self.query().match_indices(view).any(|(at, _)| {
+            let next = self.query().as_bytes().get(at + view.len());
+            !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        })
     }
 
     /// Name of the view: the kind in the singular, the name, the version.
@@ -153,6 +174,50 @@ pub(super) fn create_uncommented(connection: &Connection) -> Result<(), StoreErr
         connection.execute_batch(&file.sql[..end]).map_err(StoreError::statement(file.path))?;
     }
     Ok(())
+}
+
+/// Makes what a judgement reads: each view that it needs as a temporary table of the same name, which hides the view
+/// and is planned and filled once, however many others read it. With `first_ns` the judgement is limited to the runs in
+/// `judge_scope`, none of which has a span that starts before.
+pub(super) fn keep_judged(connection: &Connection, first_ns: Option<i64>) -> Result<(), StoreError> {
+    let judged = if first_ns.is_some() { "judge_scope" } else { "traces" };
+    let is_small: bool = connection
+        .query_row(&format!("SELECT COUNT(*) <= {KEPT_RUNS} FROM {judged}"), [], |row| row.get(0))
+        .map_err(StoreError::statement(judged))?;
+    let form = |is_kept: bool| if is_kept { "TABLE" } else { "VIEW" };
+    if let Some(first_ns) = first_ns {
+        let database: String = connection
+            .query_row("SELECT current_database()", [], |row| row.get(0))
+            .map_err(StoreError::statement("spans"))?;
+        // The time is a constant, because nothing else lets blocks of rows be left out unread.
+        let sql = format!(
+            "CREATE TEMP {} spans AS SELECT s.* FROM \"{}\".main.spans s
+            WHERE s.start_ns >= {first_ns} AND s.trace_id IN (SELECT c.trace_id FROM judge_scope c)",
+            form(is_small),
+            database.replace('"', "\"\""),
+        );
+        connection.execute_batch(&sql).map_err(StoreError::statement("spans"))?;
+    }
+    for file in judged_files() {
+        let view = file.view();
+        let form = form(is_small || !WIDE.contains(&view.as_str()));
+        let sql = format!("CREATE TEMP {form} {view} AS {}", file.query());
+        connection.execute_batch(&sql).map_err(StoreError::statement(file.path))?;
+    }
+    Ok(())
+}
+
+/// The files of the views that a judgement reads, in creation order.
+fn judged_files() -> Vec<&'static ViewFile> {
+    let mut files: Vec<&ViewFile> = Vec::new();
+    for file in VIEW_FILES.iter().rev() {
+        let view = file.view();
+        if JUDGED.contains(&view.as_str()) || files.iter().any(|reader| reader.reads(&view)) {
+            files.push(file);
+        }
+    }
+    files.reverse();
+    files
 }
 
 fn recorded_state(connection: &Connection) -> Result<Option<(String, String)>, StoreError> {

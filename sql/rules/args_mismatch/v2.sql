@@ -1,7 +1,8 @@
 -- View:    rule_args_mismatch_v2
 -- Judges:  the arguments of a call do not fit the schema of its tool.
 -- Grain:   one row per key that does not fit; a finding is one call.
--- Reads:   base_requested_call_v1, arg_shapes, tool_params, tool_param_types.
+-- Reads:   base_requested_call_v1, base_trace_v1, spans, chat_calls,
+--          arg_shapes, tool_params, tool_param_types.
 -- Fires when:        a required key is absent, or the type of a present key is
 --                    none of the declared types (top level only).
 -- Stays silent when: arguments are not recorded or not JSON; the tool is not
@@ -12,16 +13,33 @@
 --          call_key names each.
 -- Tests:   tests/it/views.rs
 --
--- Shapes first, calls second: there are few shapes (24 times cheaper).
+-- Shapes first, calls second: there are few shapes, and few tool sets. Only
+-- calls of a shape that does not fit are looked at one by one.
 CREATE OR REPLACE VIEW rule_args_mismatch_v2 AS
--- Every shape of arguments that a tool is called with.
-WITH shapes AS (
-    SELECT DISTINCT
-        c.tool_set AS tool_set,
+-- Every shape of arguments that a tool is called with, in scope or not.
+WITH called AS (
+    SELECT s.tool_name AS tool_name, s.args_shape AS args_shape
+    FROM spans s
+    WHERE s.operation = 'execute_tool' AND s.args_shape IS NOT NULL
+    UNION
+    SELECT m.tool_name AS tool_name, m.args_shape AS args_shape
+    FROM chat_calls m
+    WHERE m.args_shape IS NOT NULL
+),
+-- Every tool set that judges.
+tool_sets_used AS (
+    SELECT DISTINCT t.tool_set AS tool_set
+    FROM base_trace_v1 t
+    WHERE t.tool_set IS NOT NULL
+),
+-- Each shape beside each tool set.
+shapes AS (
+    SELECT
+        u.tool_set AS tool_set,
         c.tool_name AS tool_name,
         c.args_shape AS args_shape
-    FROM base_requested_call_v1 c
-    WHERE c.args_shape IS NOT NULL
+    FROM tool_sets_used u
+    CROSS JOIN called c
 ),
 -- What of each shape does not fit: required keys that are absent, then present
 -- keys whose type is none of the declared ones.
@@ -76,7 +94,8 @@ FROM base_requested_call_v1 c
 JOIN problems p
     ON p.tool_set = c.tool_set
     AND p.tool_name = c.tool_name
-    AND p.args_shape = c.args_shape;
+    AND p.args_shape = c.args_shape
+WHERE c.args_shape IN (SELECT q.args_shape FROM problems q);
 COMMENT ON VIEW rule_args_mismatch_v2 IS 'Calls whose arguments do not fit the schema of their tool';
 COMMENT ON COLUMN rule_args_mismatch_v2.trace_id IS 'The run';
 COMMENT ON COLUMN rule_args_mismatch_v2.finding IS 'call_key of the call: each call is one finding';

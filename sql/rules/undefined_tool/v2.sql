@@ -1,7 +1,8 @@
 -- View:    rule_undefined_tool_v2
 -- Judges:  a tool was called that the definitions do not have.
 -- Grain:   one row per offending call; a finding is all calls of one name.
--- Reads:   base_requested_call_v1, tool_definitions.
+-- Reads:   base_requested_call_v1, base_trace_v1, spans, chat_calls,
+--          tool_definitions.
 -- Fires when:        tool_name equals no defined name, letter by letter.
 -- Stays silent when: the tool is defined; no tool set is known at all.
 -- Order:   none; start_ns, then span_id, orders the calls of a finding.
@@ -9,21 +10,32 @@
 --          call_key names each.
 -- Tests:   tests/it/views.rs
 --
--- Names first, calls second: there are few names.
+-- Names first, calls second: there are few names, and few tool sets. Only the
+-- calls of a name that some tool set lacks are looked at one by one.
 CREATE OR REPLACE VIEW rule_undefined_tool_v2 AS
--- Every name that is called, beside the tool set it is looked up in.
+-- Every name that is called, in scope or not.
 WITH names AS (
-    SELECT DISTINCT c.tool_set AS tool_set, c.tool_name AS tool_name
-    FROM base_requested_call_v1 c
-    WHERE c.tool_set IS NOT NULL
+    SELECT s.tool_name AS tool_name
+    FROM spans s
+    WHERE s.operation = 'execute_tool'
+    UNION
+    SELECT m.tool_name AS tool_name
+    FROM chat_calls m
 ),
--- Those that the tool set does not have.
+-- Every tool set that judges.
+tool_sets_used AS (
+    SELECT DISTINCT t.tool_set AS tool_set
+    FROM base_trace_v1 t
+    WHERE t.tool_set IS NOT NULL
+),
+-- The names that a tool set does not have.
 undefined AS (
-    SELECT n.tool_set AS tool_set, n.tool_name AS tool_name
-    FROM names n
+    SELECT u.tool_set AS tool_set, n.tool_name AS tool_name
+    FROM tool_sets_used u
+    CROSS JOIN names n
     WHERE NOT EXISTS (
         SELECT 1 FROM tool_definitions d
-        WHERE d.tool_set = n.tool_set AND d.tool_name = n.tool_name
+        WHERE d.tool_set = u.tool_set AND d.tool_name = n.tool_name
     )
 )
 SELECT
@@ -36,7 +48,8 @@ SELECT
 FROM base_requested_call_v1 c
 JOIN undefined u
     ON u.tool_set = c.tool_set
-    AND u.tool_name = c.tool_name;
+    AND u.tool_name = c.tool_name
+WHERE c.tool_name IN (SELECT n.tool_name FROM undefined n);
 COMMENT ON VIEW rule_undefined_tool_v2 IS 'Calls of tools that are not defined';
 COMMENT ON COLUMN rule_undefined_tool_v2.trace_id IS 'The run';
 COMMENT ON COLUMN rule_undefined_tool_v2.finding IS 'The undefined name: all its calls are one finding';

@@ -3,6 +3,7 @@
 //! The new file lies beside the store and takes its name in one step at the end. Until then the store is only read,
 //! under a lock that keeps writers out; whatever fails, or ends the process, leaves it as it was.
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,7 @@ fn copy_and_replace(
     let configured = config().map_err(StoreError::statement("configuration"))?;
     let connection =
         Connection::open_in_memory_with_flags(configured).map_err(StoreError::statement("opening in memory"))?;
-    let store = Store { connection, is_file: true };
+    let store = Store { connection, is_file: true, has_views: Cell::new(true) };
     store
         .connection
         .execute_batch(&format!("ATTACH {} AS old (READ_ONLY)", sql_path(path)?))
