@@ -140,7 +140,7 @@ impl<R: Read> LineReader<R> {
     }
 
     /// Whether the line that `next` returned last is an object by its ends, and the next one begins with another, as
-    /// far as that is held already: then [`Self::extend`] would find nothing, because no value goes on with `}` and `{`.
+    /// far as that is held already: then [`Self::extend`] would find nothing, since no value goes on with `}` and `{`.
     #[must_use]
     pub fn is_surely_whole(&self) -> bool {
         let Current { start, end, next, complete, .. } = self.current;
