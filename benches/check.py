@@ -19,9 +19,11 @@ SELECT
     SUM(duration_ms),
     COUNT(*) FILTER (operation = 'execute_tool' AND status = 'error'),
     SUM(start_ns % 1000000000),
-    SUM(strlen(tool_args))
+    SUM(strlen(tool_args)) {lent}
 FROM spans
 """
+# Arguments that a span borrowed from the message that asked for the call are not its own. Peers borrow none.
+LENT = "FILTER (NOT args_from_messages)"
 
 
 def sums(store):
@@ -32,7 +34,9 @@ def sums(store):
     import duckdb
 
     with duckdb.connect(store, read_only=True) as connection:
-        return dict(zip(NAMES, map(int, connection.execute(SQL).fetchone())))
+        columns = [name for name, *_ in connection.execute("DESCRIBE spans").fetchall()]
+        sql = SQL.format(lent=LENT if "args_from_messages" in columns else "")
+        return dict(zip(NAMES, map(int, connection.execute(sql).fetchone())))
 
 
 def main():

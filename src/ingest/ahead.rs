@@ -25,7 +25,7 @@ impl Parallel {
     pub const NONE: Self = Self { threads: 0, chunk_bytes: 0 };
 
     /// Bytes of a chunk: enough lines to be worth the way there and back.
-    const CHUNK_BYTES: usize = 1 << 20;
+    const CHUNK_BYTES: usize = 1 << 18;
     /// More threads than this have to wait for the one that writes.
     const MAX_THREADS: usize = 4;
 

@@ -50,7 +50,7 @@ pub struct SourceTotals {
 
 /// One thread: appending with more costs a quarter of the CPU time again. A store in a file keeps no more in memory
 /// than this: a transaction fills whatever it may, so the file read would decide.
-const WRITING_FILE: &str = "SET threads = 1; SET memory_limit = '136MiB'";
+const WRITING_FILE: &str = "SET threads = 1; SET memory_limit = '120MiB'";
 const WRITING_MEMORY: &str = "SET threads = 1";
 /// About how many spans, kept or not, are settled at once.
 const SETTLED_ROWS: u64 = 100_000;
