@@ -111,7 +111,7 @@ ingest() { # FORM SIZE: ours and the peers in turn
         fi
     done
     # The rules on what was just ingested, and the whole command.
-    "$python" benches/rules.py --into "$raw" --store "$folder/ours.duckdb" --case "rules-of-$1-$2" --rounds 3
+    "$python" benches/rules.py --into "$raw" --program "$program" --store "$folder/ours.duckdb" --case "rules-of-$1-$2" --rounds 3
     for round in 1 2 3; do
         measure "diagnose-$1-$2" ours "$round" "$path" "$program" diagnose --db "$folder/ours.duckdb" --format jsonl
     done

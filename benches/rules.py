@@ -3,16 +3,18 @@
 
     rules.py --into RAW.jsonl --program target/release/taco-trace --generate target/release/examples/generate
              --folder FOLDER [--calls 1000000,10000000] [--rounds 3]
-    rules.py --into RAW.jsonl --store STORE --case NAME
+    rules.py --into RAW.jsonl --program PROGRAM --store STORE --case NAME
 
 The store is made by the program from a small file, so that tables and views are its own; the calls of that file are
 then multiplied in SQL under new ids: 1 to 7 calls a run, in 2 of 100 runs all of them equal. Rows are copied whole,
 so that columns that this file does not know are filled too. With --store a store that is there is measured.
 
-Views run in the stock DuckDB of the Python package duckdb 2.x. CPU seconds are those of this process.
+Views run in the stock DuckDB of the Python package duckdb 2.x; all runs, and the newest hundredth of them, are judged by
+the program. CPU seconds are those of this process.
 """
 
 import argparse
+import datetime
 import json
 import pathlib
 import re
@@ -23,11 +25,10 @@ import time
 import duckdb
 
 from measure import OTHERS_CORES, OTHERS_SLACK_SECONDS, busy_seconds
+from measure import run as run_command
 
 # The set of rule views to measure: None takes the newest of the store.
 RULE_SET = None
-# What a run of `diagnose` inserts into judge_scope; the third parameter is the earliest start.
-SCOPE_SQL = pathlib.Path(__file__).parent.parent / "sql" / "queries" / "scope.sql"
 # 2026-10-01 00:00 UTC; a run starts each second.
 FIRST_START_NS = 1_790_812_800_000_000_000
 RUN_NS = 1_000_000_000
@@ -132,18 +133,24 @@ class Meter:
         rows = self.connection.fetchall()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         others = max(busy_seconds() - busy - cpu, 0.0)
-        record = {"case": case, "who": who, "round": nth, "bytes": 0, "wall": round(wall, 4), "cpu": round(cpu, 4),
-                  "peak_mb": 0, "exit": 0, "others": round(others, 3),
-                  "shared": others > OTHERS_CORES * wall + OTHERS_SLACK_SECONDS}
+        self.note(case, who, nth, {
+            "wall": round(wall, 4), "cpu": round(cpu, 4), "peak_mb": 0, "exit": 0, "others": round(others, 3),
+            "shared": others > OTHERS_CORES * wall + OTHERS_SLACK_SECONDS})
+        return rows
+
+    def note(self, case, who, nth, measured):
+        if measured["exit"] != 0:
+            sys.exit(f"{who} ended with {measured['exit']}")
+        record = {"case": case, "who": who, "round": nth, "bytes": 0, **measured}
         with open(self.into, "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
         note = "  (machine shared)" if record["shared"] else ""
-        print(f"{case:24} {who:30} round {nth}  wall {wall:7.3f} s  CPU {cpu:7.3f} s{note}", file=sys.stderr)
-        return rows
+        times = f"wall {record['wall']:7.3f} s  CPU {record['cpu']:7.3f} s"
+        print(f"{case:24} {who:30} round {nth}  {times}{note}", file=sys.stderr)
 
 
 def measure(arguments, case, path, rounds):
-    # A store is opened for writing, as `diagnose` does; everything is rolled back.
+    # A store is opened for writing, as `diagnose` does.
     with duckdb.connect(str(path)) as connection:
         meter = Meter(arguments.into, connection)
         rule_set = RULE_SET or newest_set(connection)
@@ -156,22 +163,18 @@ def measure(arguments, case, path, rounds):
             for who, statement in YARDSTICKS.items():
                 meter.run(case, who, nth, statement)
             meter.run(case, "all_rules", nth, keep + rule_set)
-            # The newest hundredth of the runs.
-            connection.execute("BEGIN")
-            connection.execute("UPDATE judge_settings SET scoped = TRUE")
-            scope = SCOPE_SQL.read_text(encoding="utf-8")
-            parameters = [None, None, last - (last - first) // 100, None, None][: len(set(re.findall(r"\$\d", scope)))]
-            meter.run(case, "newest_hundredth_scope", nth, scope, parameters)
-            meter.run(case, "newest_hundredth", nth, keep + rule_set)
-            (scoped,) = connection.execute("SELECT COUNT(*) FROM judge_scope").fetchone()
-            connection.execute("ROLLBACK")
-        print(f"newest hundredth: {scoped} runs", file=sys.stderr)
+    # By the program, which limits what the views read and not the views.
+    since = datetime.datetime.fromtimestamp((last - (last - first) // 100) / 1e9, datetime.UTC).isoformat()
+    diagnose = [arguments.program, "diagnose", "--db", str(path), "--format", "json", "--limit", "1"]
+    for nth in range(rounds):
+        meter.note(case, "diagnose_all", nth, run_command(diagnose))
+        meter.note(case, "diagnose_newest", nth, run_command([*diagnose, "--since", since]))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--into", required=True)
-    parser.add_argument("--program")
+    parser.add_argument("--program", required=True)
     parser.add_argument("--generate")
     parser.add_argument("--folder", type=pathlib.Path)
     parser.add_argument("--calls", default="1000000,10000000")

@@ -276,8 +276,9 @@ impl<'a> Reading<'a> {
             }
             Some(Framed::Line(line)) => {
                 if ahead.takes(&line) && lines.is_surely_whole() {
-                    let parsed = ahead.push(&lines.current());
-                    self.take_chunk(parsed, ahead);
+                    if let Some(parsed) = ahead.push(&lines.current()) {
+                        self.take_chunk(parsed, ahead);
+                    }
                 } else {
                     self.take_rest(ahead);
                     self.line(lines);
@@ -306,8 +307,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Takes the lines of a chunk. They are whole: what is wrong with one is no matter of where the input ends.
-    fn take_chunk(&mut self, chunk: Option<Chunk>, ahead: &mut Ahead<'_, '_>) {
-        let Some(mut chunk) = chunk else { return };
+    fn take_chunk(&mut self, mut chunk: Chunk, ahead: &mut Ahead<'_, '_>) {
         for (line, parsed) in chunk.take() {
             match parsed {
                 Ok(parsed) => self.take(&line, parsed),
@@ -320,7 +320,7 @@ impl<'a> Reading<'a> {
     /// Takes all lines that are parsed beside the reading: what comes now has its place behind them.
     fn take_rest(&mut self, ahead: &mut Ahead<'_, '_>) {
         while let Some(chunk) = ahead.rest() {
-            self.take_chunk(Some(chunk), ahead);
+            self.take_chunk(chunk, ahead);
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use duckdb::{OptionalExt, params};
 
-use super::kin::{Kin, Settled};
+use super::kin::{Kin, Moved, Settled};
 use super::{Store, StoreError, batch};
 use crate::model::{CallArg, ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow, ToolSet};
 
@@ -297,12 +297,7 @@ impl SourceWriter<'_> {
         mut totals: SourceTotals,
         reason: Reason<'_>,
     ) -> Result<(SourceTotals, Vec<Issue>), StoreError> {
-        let arrived: Vec<(String, bool)> = self.kin.traces().collect();
-        self.run("arrived", "CREATE OR REPLACE TEMP TABLE arrived (trace_id VARCHAR, kept BOOLEAN)")?;
-        self.append_batch("arrived", batch::traces(&arrived))?;
-        drop(arrived);
-        self.run("settle/touched.sql", include_str!("../../sql/settle/touched.sql"))?;
-        let known = self.store.rows("SELECT trace_id FROM known", [], |row| row.get::<_, String>(0))?;
+        let known = self.find_known()?;
         let is_large = self.kin.len() >= LOGGED_ROWS;
         let Settled { moved, open, new } = std::mem::take(&mut self.kin).settle(&known);
         if !open.is_empty() {
@@ -319,11 +314,7 @@ impl SourceWriter<'_> {
         }
         self.run("settle/traces.sql", include_str!("../../sql/settle/traces.sql"))?;
         if !moved.is_empty() {
-            let columns = "trace_id VARCHAR, span_id VARCHAR, parent_span_id VARCHAR, parent_lost BOOLEAN";
-            self.run("moved", &format!("CREATE OR REPLACE TEMP TABLE moved ({columns})"))?;
-            self.append_batch("moved", batch::moved(&moved))?;
-            drop(moved);
-            self.run("settle/moved.sql", include_str!("../../sql/settle/moved.sql"))?;
+            self.move_spans(moved)?;
         }
         if has_unsettled {
             self.store.settle_unsettled()?;
@@ -347,6 +338,25 @@ impl SourceWriter<'_> {
         self.finished = true;
         self.store.connection.execute_batch(WRITTEN).map_err(StoreError::statement("configuration"))?;
         Ok((totals, found))
+    }
+
+    /// The traces of the file of which something came with an earlier one. What is to be settled is in `touched` and
+    /// `unsettled` then.
+    fn find_known(&self) -> Result<Vec<String>, StoreError> {
+        let arrived: Vec<(String, bool)> = self.kin.traces().collect();
+        self.run("arrived", "CREATE OR REPLACE TEMP TABLE arrived (trace_id VARCHAR, kept BOOLEAN)")?;
+        self.append_batch("arrived", batch::traces(&arrived))?;
+        self.run("settle/touched.sql", include_str!("../../sql/settle/touched.sql"))?;
+        self.store.rows("SELECT trace_id FROM known", [], |row| row.get(0))
+    }
+
+    /// Gives spans the parents that were worked out for them.
+    fn move_spans(&self, moved: Vec<Moved>) -> Result<(), StoreError> {
+        let columns = "trace_id VARCHAR, span_id VARCHAR, parent_span_id VARCHAR, parent_lost BOOLEAN";
+        self.run("moved", &format!("CREATE OR REPLACE TEMP TABLE moved ({columns})"))?;
+        self.append_batch("moved", batch::moved(&moved))?;
+        drop(moved);
+        self.run("settle/moved.sql", include_str!("../../sql/settle/moved.sql"))
     }
 
     fn settle_repeated(&self, totals: &mut SourceTotals) -> Result<Vec<Issue>, StoreError> {

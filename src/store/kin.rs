@@ -101,11 +101,8 @@ impl Kin {
     /// Settles what is plain. Traces that the store knew before are left out.
     pub(super) fn settle(mut self, known: &[String]) -> Settled {
         let mut is_known = vec![false; self.traces.len()];
-        for trace_id in known {
-            let trace = self.number(trace_id);
-            if let Some(is_known) = is_known.get_mut(trace as usize) {
-                *is_known = true;
-            }
+        for trace in known.iter().filter_map(|trace_id| self.numbers.get(&number_of(trace_id))) {
+            is_known[*trace as usize] = true;
         }
         // A span that is kept comes before links with its id.
         self.members.sort_unstable_by_key(|member| (member.trace, member.span, member.tool == PASSED, member.parent));

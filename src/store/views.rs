@@ -45,16 +45,22 @@ impl ViewFile {
         self.path.split('/').nth(2).and_then(|file| file.strip_suffix(".sql")).unwrap_or_default()
     }
 
+    /// The statement that creates the view, without the comments behind it.
+    fn uncommented(&self) -> &'static str {
+        self.sql.split_once("\nCOMMENT ON ").map_or(self.sql, |(statement, _)| statement)
+    }
+
     /// The query of the view.
     fn query(&self) -> &'static str {
-        let code = self.sql.split_once(" AS\n").map_or(self.sql, |(_, code)| code);
-        code.find(";\nCOMMENT ON ").map_or(code, |end| &code[..end])
+        let statement = self.uncommented();
+        statement.split_once(" AS\n").map_or(statement, |(_, query)| query).trim_end_matches([';', '\n'])
     }
 
     /// Whether it reads the view of this name.
     fn reads(&self, view: &str) -> bool {
-        self.query().match_indices(view).any(|(at, _)| {
-            let next = self.query().as_bytes().get(at + view.len());
+        let query = self.query();
+        query.match_indices(view).any(|(at, _)| {
+            let next = query.as_bytes().get(at + view.len());
             !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         })
     }
@@ -170,8 +176,7 @@ pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
 /// Makes the views of a store that no other client can open: without comments, which take most of the time.
 pub(super) fn create_uncommented(connection: &Connection) -> Result<(), StoreError> {
     for file in VIEW_FILES {
-        let end = file.sql.find("\nCOMMENT ON ").unwrap_or(file.sql.len());
-        connection.execute_batch(&file.sql[..end]).map_err(StoreError::statement(file.path))?;
+        connection.execute_batch(file.uncommented()).map_err(StoreError::statement(file.path))?;
     }
     Ok(())
 }
