@@ -16,7 +16,7 @@ pub enum TableClass {
     Tools,
     /// Rows that traces share; those that no trace uses any more go: `arg_shapes`.
     Shared,
-    /// What happened, without a key: `judgements`.
+    /// What happened, without a trace: `judgements`, `hq_decisions`.
     Log,
     /// One row that says how the store is used: `judge_settings`.
     Settings,

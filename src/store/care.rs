@@ -27,6 +27,7 @@ pub use vacuum::{VacuumReport, vacuum};
 const SPECIAL: &[(&str, TableClass)] = &[
     ("arg_shapes", TableClass::Shared),
     ("judgements", TableClass::Log),
+    ("hq_decisions", TableClass::Log),
     ("judge_settings", TableClass::Settings),
     ("mask_key", TableClass::Secret),
     // Filled within a judgement and rolled back.

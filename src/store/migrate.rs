@@ -16,6 +16,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0003_follow_files.sql", include_str!("../../migrations/0003_follow_files.sql")),
     ("0004_add_mask_key.sql", include_str!("../../migrations/0004_add_mask_key.sql")),
     ("0005_choose_compression.sql", include_str!("../../migrations/0005_choose_compression.sql")),
+    ("0006_keep_reviews.sql", include_str!("../../migrations/0006_keep_reviews.sql")),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -20,14 +20,14 @@ const KEPT_RUNS: i64 = 10_000;
 /// One file under `sql/` that creates one view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViewFile {
-    /// Path under `sql/`: `<kind>/<name>/v<N>.sql`.
+    /// Path under `sql/`: `<kind>/<name>/v<N>.sql`, or `people/<name>.sql`.
     pub path: &'static str,
     /// The statements.
     pub sql: &'static str,
 }
 
 impl ViewFile {
-    /// Folder of the first level: `base`, `rules`, `notes` or `sets`.
+    /// Folder of the first level: `base`, `rules`, `notes`, `sets` or `people`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         self.path.split('/').next().unwrap_or_default()
@@ -36,10 +36,10 @@ impl ViewFile {
     /// Name without kind and version.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.path.split('/').nth(1).unwrap_or_default()
+        self.path.split('/').nth(1).unwrap_or_default().trim_end_matches(".sql")
     }
 
-    /// `v1`, `v2`, …
+    /// `v1`, `v2`, …; empty of a view for people, which has one version.
     #[must_use]
     pub fn version(&self) -> &'static str {
         self.path.split('/').nth(2).and_then(|file| file.strip_suffix(".sql")).unwrap_or_default()
@@ -65,10 +65,17 @@ impl ViewFile {
         })
     }
 
-    /// Name of the view: the kind in the singular, the name, the version.
+    /// Whether it is for people who ask in SQL, and judges nothing.
+    #[must_use]
+    pub fn is_for_people(&self) -> bool {
+        self.kind() == "people"
+    }
+
+    /// Name of the view: the kind in the singular, the name, the version; of a view for people the name alone.
     #[must_use]
     pub fn view(&self) -> String {
         let kind = match self.kind() {
+            "people" => return self.name().to_owned(),
             "base" => "base",
             kind => kind.trim_end_matches('s'),
         };
@@ -131,6 +138,9 @@ const VIEW_FILES: &[ViewFile] = &[
     view!("sets/diagnosis/v2.sql"),
     view!("sets/note/v2.sql"),
     view!("sets/coverage/v2.sql"),
+    view!("people/runs.sql"),
+    view!("people/findings.sql"),
+    view!("people/verdicts.sql"),
 ];
 
 /// Every view file, in creation order.
@@ -139,11 +149,16 @@ pub const fn view_files() -> &'static [ViewFile] {
     VIEW_FILES
 }
 
-/// sha256 over all view files: what exactly judged, beside the name of the set.
+/// sha256 over the view files that judge: what exactly judged, beside the name of the set.
 #[must_use]
 pub fn rule_set_sha256() -> String {
+    files_sha256(|file| !file.is_for_people())
+}
+
+/// sha256 over the view files that are wanted.
+fn files_sha256(is_wanted: impl Fn(&ViewFile) -> bool) -> String {
     let mut text = String::new();
-    for file in VIEW_FILES {
+    for file in VIEW_FILES.iter().filter(|file| is_wanted(file)) {
         text.push_str(file.path);
         text.push('\n');
         text.push_str(file.sql);
@@ -154,7 +169,7 @@ pub fn rule_set_sha256() -> String {
 /// Makes sure that the views are those of this program. They are made anew, in one transaction, when the
 /// files changed, or when what the store has differs from what was made: dropped or replaced by hand.
 pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
-    let files = rule_set_sha256();
+    let files = files_sha256(|_| true);
     let recorded = recorded_state(connection)?;
     if recorded.as_ref().is_some_and(|(made_from, _)| *made_from == files)
         && recorded.map(|(_, stored)| stored) == Some(stored_sha256(connection)?)

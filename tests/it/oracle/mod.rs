@@ -117,6 +117,15 @@ fn notes(outcome: &Outcome) -> BTreeMap<(String, &'static str), usize> {
     answers(&outcome.store, counted).into_iter().map(read).collect()
 }
 
+/// Runs the test on a store of random worlds, as often as a part of the tests here.
+pub(crate) fn for_each_store(test: impl Fn(&Store)) {
+    check(PART, (worlds(), layout()), |(worlds, layout)| {
+        let written: Vec<Written> = worlds.into_iter().map(|world| in_one_file(world, &layout)).collect();
+        test(&judged(&written).store);
+        Ok(())
+    });
+}
+
 #[test]
 fn sql_rules_agree_with_the_naive_judge() {
     check(1, (worlds(), layout()), |(worlds, layout)| {
