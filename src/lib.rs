@@ -17,6 +17,7 @@
 pub mod cli;
 pub mod diagnose;
 pub mod digest;
+pub mod hq;
 pub mod ingest;
 pub mod model;
 pub mod receive;

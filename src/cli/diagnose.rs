@@ -10,7 +10,7 @@ use super::report::{Format, render};
 use super::terminal::{self, ColorChoice};
 use super::{exit, report};
 use crate::diagnose::{DraftMode, JudgedRun, Outcome, diagnose};
-use crate::model::Verdict;
+use crate::model::{Finding, ReviewKind, Verdict};
 use crate::render::{Texts, errors};
 use crate::store::{Scope, Store};
 
@@ -160,15 +160,20 @@ fn has_any(run: &JudgedRun, verdicts: &[Verdict]) -> bool {
         || run.diagnosis.also_found.iter().any(|verdict| verdicts.contains(verdict))
 }
 
+/// Whether a finding says so that no person dismissed; of a normal run, whether that was asked for.
 fn fails(run: &JudgedRun, fail_on: &[Verdict]) -> bool {
-    has_any(run, fail_on)
+    let is_dismissed =
+        |finding: &Finding| finding.review.as_ref().is_some_and(|review| review.decision == ReviewKind::Dismissed);
+    let mut counting = run.diagnosis.findings.iter().filter(|finding| !is_dismissed(finding));
+    counting.any(|finding| fail_on.contains(&finding.rule.verdict()))
+        || (run.diagnosis.verdict == Verdict::Normal && fail_on.contains(&Verdict::Normal))
 }
 
 fn parse_verdicts(texts: &[String]) -> Result<Vec<Verdict>, Failure> {
     texts.iter().map(|text| parse_verdict(text)).collect()
 }
 
-fn parse_verdict(text: &str) -> Result<Verdict, Failure> {
+pub(super) fn parse_verdict(text: &str) -> Result<Verdict, Failure> {
     Verdict::parse(text.trim()).ok_or_else(|| {
         let known = Verdict::ALL.map(Verdict::slug).join(", ");
         Failure::usage("unknown_verdict").with("value", text).with("known", known)

@@ -4,13 +4,16 @@
 //! their Korean labels, issue codes. Decides nothing and prints nothing.
 
 pub mod diagnosis;
+pub mod hq;
 pub mod issue;
+pub mod review;
 pub mod span;
 pub mod store_info;
 pub mod tool;
 
 pub use diagnosis::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use issue::{Issue, IssueCode, Severity};
+pub use review::{Decided, HqDecision, Review, ReviewKind};
 pub use span::{ArgsForm, CallArg, ChatCall, ChatFailure, JsonType, Operation, SpanLink, SpanRow, Status};
 pub use store_info::{StoreInfo, TableClass, TableInfo, ToolSetInfo};
 pub use tool::{DeclaredParam, ToolDefinition, ToolSet};

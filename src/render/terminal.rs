@@ -11,6 +11,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::Texts;
 use super::layout::{Style, pad_end, pad_start, plain, plain_short, thousands, truncate_to_width, width, wrap};
+use super::review;
 use super::words::{captures, phrase, word};
 use crate::model::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, Rule, Status, Verdict};
 
@@ -302,6 +303,10 @@ impl Page<'_> {
         let tool = plain_short(&finding.tool_name, NAME_CHARS);
         let head = format!("{tool} · {}", against(self.texts, finding).join(" · "));
         self.labelled(&label, &head, Ansi::new());
+        if let Some(review) = &finding.review {
+            let label = review::label(self.texts);
+            self.labelled(&label, &review::mark(self.texts, review), Ansi::new().bold());
+        }
         let row = |indent: &str, span_id: &str| {
             let (duration, status) = measured(self.texts, run, finding, span_id);
             format!("{indent}{}{}  {status}", pad_end(&plain_short(span_id, 32), 16), pad_start(&duration, 12))

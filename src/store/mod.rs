@@ -7,11 +7,13 @@
 mod append;
 mod batch;
 pub mod care;
+mod hq;
 mod kin;
 mod mask;
 mod migrate;
 mod positions;
 mod read;
+mod review;
 mod tools;
 mod touched;
 mod views;
@@ -23,9 +25,11 @@ use duckdb::{Config, Connection};
 
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
+pub use hq::{HqArgumentsRow, HqFindingRow, HqRunRow};
 pub use mask::MaskKey;
 pub use positions::{KnownPosition, SourcePosition};
 pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow};
+pub use review::ReviewedRow;
 pub use touched::BatchTotals;
 pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
 

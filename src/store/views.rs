@@ -227,6 +227,16 @@ pub(super) fn keep_judged(connection: &Connection, first_ns: Option<i64>) -> Res
     Ok(())
 }
 
+/// Makes the views `runs` and `findings` as temporary tables over what [`keep_judged`] made: the views of the store read
+/// its own tables, not those that hide them.
+pub(super) fn keep_people(connection: &Connection) -> Result<(), StoreError> {
+    for file in VIEW_FILES.iter().filter(|file| file.is_for_people() && ["runs", "findings"].contains(&file.name())) {
+        let sql = format!("CREATE TEMP TABLE {} AS {}", file.view(), file.query());
+        connection.execute_batch(&sql).map_err(StoreError::statement(file.path))?;
+    }
+    Ok(())
+}
+
 /// The files of the views that a judgement reads, in creation order.
 fn judged_files() -> Vec<&'static ViewFile> {
     let mut files: Vec<&ViewFile> = Vec::new();
