@@ -60,7 +60,7 @@ pub fn handoff(store: &Store, request: &Request, masking: &mut Numbered) -> Resu
     let Some(days) = days(request.since, request.until, last_day) else { return Ok(empty) };
     let scope =
         Scope { since_ns: Some(days.previous_ns), before_ns: Some(days.end_ns), tool_set: None, ..Scope::default() };
-    store.begin_judgement(&scope)?;
+    store.begin_finding(&scope)?;
     let rows = rows(store, &days);
     let grouped = rows.and_then(|rows| {
         let mut grouping = Grouping::of(&rows, &days, request.min_agents);
