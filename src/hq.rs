@@ -482,6 +482,7 @@ fn mask(groups: &mut [Group], masking: &mut Numbered) {
         group.definitions.iter_mut().for_each(|tool| tool.description = masking.mask(&tool.description));
         if let Some(decision) = &mut group.decision {
             decision.decided.reason = masking.mask(&decision.decided.reason);
+            decision.decided.decided_by = masking.mask(&decision.decided.decided_by);
         }
     }
 }

@@ -238,7 +238,7 @@ pub struct Definition {
 /// The last decision on a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EarlierDecision {
-    /// What was decided; personal values in the reason are masked.
+    /// What was decided; personal values in the reason and in who decided are masked.
     #[serde(flatten)]
     pub decided: Decided,
     /// Runs of the group in the period that began after it.

@@ -271,7 +271,7 @@ const COLUMNS: [&str; 22] = [
     "runs_after_decision",
 ];
 
-/// A line for each group, candidates first; names as they were recorded.
+/// A line for each group, candidates first. A text that a spreadsheet would take for a formula begins with `'`.
 #[must_use]
 pub fn csv(handoff: &Handoff) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -284,11 +284,17 @@ pub fn csv(handoff: &Handoff) -> String {
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
+/// A model can be talked into any tool name, and the file is opened elsewhere.
+fn no_formula(text: &str) -> String {
+    let begins_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if begins_formula { format!("'{text}") } else { text.to_owned() }
+}
+
 fn record(handoff: &Handoff, group: &Group, is_candidate: bool) -> [String; COLUMNS.len()] {
     let day = |pick: fn(&crate::model::hq::Period) -> &String| handoff.period.as_ref().map(pick).cloned();
     let decided = group.decision.as_ref();
     [
-        group.tool_name.clone(),
+        no_formula(&group.tool_name),
         group.rule.as_str().to_owned(),
         group.rule.verdict().label().to_owned(),
         is_candidate.to_string(),
@@ -306,8 +312,8 @@ fn record(handoff: &Handoff, group: &Group, is_candidate: bool) -> [String; COLU
         day(|period| &period.since).unwrap_or_default(),
         day(|period| &period.until).unwrap_or_default(),
         decided.map(|earlier| earlier.decided.decision.as_str().to_owned()).unwrap_or_default(),
-        decided.map(|earlier| earlier.decided.reason.clone()).unwrap_or_default(),
-        decided.map(|earlier| earlier.decided.decided_by.clone()).unwrap_or_default(),
+        decided.map(|earlier| no_formula(&earlier.decided.reason)).unwrap_or_default(),
+        decided.map(|earlier| no_formula(&earlier.decided.decided_by)).unwrap_or_default(),
         decided.map(|earlier| earlier.decided.decided_at.clone()).unwrap_or_default(),
         decided.map(|earlier| earlier.runs_after.to_string()).unwrap_or_default(),
     ]

@@ -303,10 +303,6 @@ impl Page<'_> {
         let tool = plain_short(&finding.tool_name, NAME_CHARS);
         let head = format!("{tool} · {}", against(self.texts, finding).join(" · "));
         self.labelled(&label, &head, Ansi::new());
-        if let Some(review) = &finding.review {
-            let label = review::label(self.texts);
-            self.labelled(&label, &review::mark(self.texts, review), Ansi::new().bold());
-        }
         let row = |indent: &str, span_id: &str| {
             let (duration, status) = measured(self.texts, run, finding, span_id);
             format!("{indent}{}{}  {status}", pad_end(&plain_short(span_id, 32), 16), pad_start(&duration, 12))
@@ -323,6 +319,10 @@ impl Page<'_> {
         for row in rows {
             let row = truncate_to_width(&row, self.style.cells());
             self.line(&row);
+        }
+        if let Some(review) = &finding.review {
+            let label = review::label(self.texts);
+            self.labelled(&label, &review::mark(self.texts, review), Ansi::new().bold());
         }
     }
 

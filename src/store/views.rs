@@ -229,8 +229,8 @@ pub(super) fn keep_judged(connection: &Connection, first_ns: Option<i64>, wanted
     Ok(())
 }
 
-/// Makes the views `runs` and `findings` as temporary tables over what [`keep_judged`] made: the views of the store read
-/// its own tables, not those that hide them.
+/// Makes the views `runs` and `findings` as temporary tables over what [`keep_judged`] made: the views of the store
+/// read its own tables, not those that hide them.
 pub(super) fn keep_people(connection: &Connection) -> Result<(), StoreError> {
     for file in VIEW_FILES.iter().filter(|file| file.is_for_people() && ["runs", "findings"].contains(&file.name())) {
         let sql = format!("CREATE TEMP TABLE {} AS {}", file.view(), file.query());

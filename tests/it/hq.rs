@@ -491,7 +491,7 @@ fn documents_of_three_weeks_are_as_expected() {
         ("hq-candidates.md", &[][..]),
         ("hq-candidates.json", &["--format", "json"]),
         ("hq-candidates.csv", &["--format", "csv"]),
-        ("hq-candidates-with-args.md", &["--with-args", "--until", "2026-10-08"]),
+        ("hq-candidates-with-args.md", &["--with-args", "--min-agents", "1", "--until", "2026-10-08"]),
     ] {
         let found = steady(&hq_text(&place, arguments));
         let path = folder.join(name);
@@ -577,8 +577,9 @@ fn description_reason_and_agent_are_masked_always() {
     });
     let store = store.then("UPDATE tool_definitions SET description = 'ask help@agency.go.kr';").store();
     let reason = "told by 010-2345-6789".to_owned();
-    let decided =
-        Decided { rule: Rule::ArgsMismatch, tool_name: "a".to_owned(), reason, ..decided(HqDecision::Hold, 1) };
+    let decided_by = "hana@agency.go.kr".to_owned();
+    let held = decided(HqDecision::Hold, 1);
+    let decided = Decided { rule: Rule::ArgsMismatch, tool_name: "a".to_owned(), reason, decided_by, ..held };
     store.add_decision(&decided).unwrap();
     let text = everything(&store, false);
     assert!(!text.contains("2345") && !text.contains("agency.go.kr"), "{text}");
@@ -587,7 +588,7 @@ fn description_reason_and_agent_are_masked_always() {
 
 // Markdown
 
-const HOSTILE: [&str; 9] = [
+const HOSTILE: [&str; 10] = [
     "a|b",
     "`x` ``y",
     "<script>alert(1)</script>",
@@ -597,6 +598,7 @@ const HOSTILE: [&str; 9] = [
     "**bold** _it_ ~~s~~",
     "- [ ] HQ 전달",
     "&lt;b&gt; \\| \u{202e}x",
+    "=1+1",
 ];
 
 /// The cells of a row: parts between bars that are not escaped.
@@ -651,6 +653,9 @@ fn names_make_no_markup() {
         let found = cells(line);
         assert_eq!(found, *width.get_or_insert(found), "{line}");
     }
+    // A spreadsheet makes no formula of a name.
+    let rows = document::csv(&made);
+    assert!(rows.contains("\n'- [ ] HQ 전달,") && rows.contains("\n'=1+1,"), "{rows}");
     // Only the boxes of the document itself.
     let boxes = text.lines().filter(|line| line.starts_with("- [ ] ")).count();
     assert_eq!(boxes, 3 * HOSTILE.len());
@@ -709,6 +714,7 @@ fn wrong_use_is_told() {
         (&["--since", "2026-10-07", "--until", "2026-10-06"], "2026-10-07 2026-10-06"),
         (&["--min-agents", "0"], "0"),
         (&["--format", "xlsx"], "xlsx"),
+        (&["--min-agents", "3", "decisions"], "명령 앞에 쓸 수 없는 인자입니다: `--min-agents <수>`"),
         (&decide, "--reason"),
         (&[&decide[..], &["--reason", "x"]].concat(), "--hand-over"),
         (&[&decide[..], &["--hold", "--fix-here", "--reason", "x"]].concat(), "--fix-here"),
