@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// 앞에서부터 이 수만큼만
     #[arg(long, value_name = "수")]
     limit: Option<usize>,
-    /// 이 판정의 실행이 있으면 종료 상태를 1 로 합니다: any 또는 판정(쉼표로 여럿)
+    /// 이 판정의 실행이 있으면 종료 상태를 1 로 합니다: any 또는 판정(쉼표로 여럿). 오탐으로 넘긴 판정은 뺍니다
     #[arg(long, value_name = "판정", value_delimiter = ',')]
     fail_on: Vec<String>,
     /// 도구 설명 수정안: template(규칙으로 만듦, 기본) 또는 off
