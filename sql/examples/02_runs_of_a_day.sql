@@ -3,8 +3,7 @@ SELECT
     v.start_time[12:19] AS time,
     v.trace_id[:8] AS trace,
     v.agent_name,
-    v.verdict,
-    v.fix_target
+    v.verdict
 FROM verdicts v
 WHERE v.korean_date = (SELECT MAX(r.korean_date) FROM runs r)
     AND v.rule <> 'normal'

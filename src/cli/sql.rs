@@ -25,11 +25,13 @@ use output::{Destination, Look, Printer};
     taco-trace sql -f query.sql --format csv --bom --output out.csv
     taco-trace sql --examples
 
---write 가 없으면 아무것도 쓰지 않습니다: 저장소는 읽기로만 열고, 파일에 쓰는 문장(COPY … TO, ATTACH 등),
-확장, 설정을 바꾸는 문장은 실행하지 않습니다. SELECT 로 곁에 있는 파일을 읽는 것(read_csv 등)은 됩니다.
---write 를 붙이면 저장소와 파일에 무엇을 쓰는지는 쓰는 분의 몫입니다.
+--write 가 없으면 아무것도 쓰지 않습니다. 저장소는 읽기로만 열고, 파일에 쓰는
+문장(COPY … TO, ATTACH 등), 확장, 설정을 바꾸는 문장은 실행하지 않습니다.
+SELECT 로 곁의 파일을 읽는 것(read_csv 등)은 됩니다. --write 를 붙이면
+저장소와 파일에 무엇을 쓰는지는 쓰는 분의 몫입니다.
 
-종료 상태: 0 마침 · 2 잘못된 사용이나 SQL 의 잘못 · 3 저장소·파일을 열지 못함 · 130 Ctrl-C 로 멈춤")]
+종료 상태: 0 마침 · 2 잘못된 사용이나 SQL 의 잘못 · 3 저장소·파일을 열지 못함
+ · 130 Ctrl-C 로 멈춤")]
 pub(crate) struct Args {
     /// 물을 SQL. 여러 문장은 ; 로 나눕니다. - 는 표준 입력입니다
     #[arg(help_heading = "인자", value_name = "SQL")]
@@ -216,8 +218,11 @@ fn ask(asking: &Asking, sql: &str, printer: &mut Printer<'_>) -> Result<(), AskE
     printer.end().map_err(AskError::Output)
 }
 
-/// Prints rows that come from no statement.
+/// Prints a list of relations or columns, in the table with their descriptions whole.
 fn print(printer: &mut Printer<'_>, (columns, rows): (Vec<Column>, Vec<Row>)) -> io::Result<()> {
+    if printer.look.format == Format::Table {
+        return printer.list(&columns, &rows);
+    }
     printer.begin(true);
     printer.columns(&columns)?;
     if !rows.is_empty() {

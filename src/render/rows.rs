@@ -12,7 +12,7 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::Texts;
-use super::layout::{pad_end, pad_start, plain, split_at_width, truncate_to_width, width};
+use super::layout::{pad_end, pad_start, plain, split_at_width, truncate_to_width, width, wrap};
 use super::markdown;
 use crate::model::{Cell, Column, Example, Relation, Row};
 
@@ -138,10 +138,34 @@ fn blocks(texts: &Texts, names: &[Cow<'_, str>], rows: &[Vec<String>], cells: us
     Table { text, is_cut }
 }
 
-/// What EXPLAIN answers is a drawing: it keeps its lines.
+/// Rows in columns as wide as they need, the last one over several lines where `cells` end.
+#[must_use]
+pub fn list(columns: &[Column], rows: &[Row], cells: Option<usize>) -> String {
+    let head = columns.iter().map(|column| plain(&column.name).into_owned()).collect::<Vec<_>>();
+    let lines: Vec<Vec<String>> =
+        std::iter::once(head).chain(rows.iter().map(|row| row.iter().map(shown).collect())).collect();
+    let last = columns.len().saturating_sub(1);
+    let widest = |at: usize| lines.iter().filter_map(|line| line.get(at)).map(|text| width(text)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..last).map(widest).collect();
+    let mut text = String::new();
+    for line in &lines {
+        let lead: String = widths.iter().zip(line).map(|(width, cell)| pad_end(cell, *width) + GAP).collect();
+        let value = line.get(last).map_or("", String::as_str);
+        let room = cells.map_or(usize::MAX, |cells| cells.max(width(&lead) + MIN_COLUMN));
+        text += &(wrap(value, room, &lead, &" ".repeat(width(&lead))).join("\n") + "\n");
+    }
+    text
+}
+
+/// Whether it is what EXPLAIN answers: a drawing, not rows.
+#[must_use]
+pub fn is_plan(columns: &[Column]) -> bool {
+    columns.iter().map(|column| column.name.as_str()).eq(["explain_key", "explain_value"])
+}
+
+/// The drawing with its lines.
 fn plan(columns: &[Column], rows: &[Row]) -> Option<String> {
-    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    if names != ["explain_key", "explain_value"] {
+    if !is_plan(columns) {
         return None;
     }
     let mut text = String::new();

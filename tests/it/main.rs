@@ -33,6 +33,7 @@ mod report;
 mod settle;
 mod site;
 mod source;
+mod sql;
 mod stock_duckdb;
 mod store_care;
 mod support;

@@ -130,8 +130,10 @@ impl<'t> Printer<'t> {
                     let rows = std::mem::take(&mut self.answer.waiting);
                     self.page(&rows)?;
                 }
-                let count = words::row_count(self.texts, self.answer.written, self.answer.has_more);
-                self.write(count.as_bytes())?;
+                if !words::is_plan(&self.answer.columns) {
+                    let count = words::row_count(self.texts, self.answer.written, self.answer.has_more);
+                    self.write(count.as_bytes())?;
+                }
                 if self.answer.is_cut {
                     self.destination.writer.flush()?;
                     terminal::tell(&words::values_cut(self.texts));
@@ -142,6 +144,13 @@ impl<'t> Printer<'t> {
         }
         self.answers += 1;
         // What is told of the next statement comes behind it.
+        self.destination.writer.flush()
+    }
+
+    /// Writes a list whose last column may take several lines.
+    pub(super) fn list(&mut self, columns: &[Column], rows: &[Row]) -> io::Result<()> {
+        let text = words::list(columns, rows, self.look.width);
+        self.write(text.as_bytes())?;
         self.destination.writer.flush()
     }
 
