@@ -6,6 +6,7 @@ mod prompt;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::ValueEnum;
 
@@ -17,6 +18,9 @@ use crate::store::StoreError;
 use crate::store::ask::split::{Statement, has_answer, statements};
 use crate::store::ask::{Access, AskError, Asking, Canceller, EXAMPLES, Taker};
 use output::{Destination, Look, Printer};
+
+/// How often a statement that was cancelled and still runs is interrupted again.
+const REPEAT: Duration = Duration::from_millis(100);
 
 /// `taco-trace sql` 의 인자
 #[derive(Debug, clap::Args)]
@@ -34,7 +38,7 @@ SELECT 로 곁의 파일을 읽는 것(read_csv 등)은 됩니다. --write 를 �
  · 130 Ctrl-C 로 멈춤")]
 pub(crate) struct Args {
     /// 물을 SQL. 여러 문장은 ; 로 나눕니다. - 는 표준 입력입니다
-    #[arg(help_heading = "인자", value_name = "SQL")]
+    #[arg(help_heading = "인자", value_name = "SQL", allow_hyphen_values = true)]
     sql: Option<String>,
     /// SQL 을 읽을 파일. - 는 표준 입력입니다
     #[arg(short, long, value_name = "파일", conflicts_with = "sql")]
@@ -166,6 +170,10 @@ fn look(args: &Args) -> Look {
 
 /// The statements to run as text; none when they are to be typed at a prompt.
 fn script(args: &Args) -> anyhow::Result<Option<String>> {
+    // A script may begin with a comment; one word that begins so is an option that there is not.
+    if let Some(word) = args.sql.as_deref().filter(|sql| is_unknown_option(sql)) {
+        return Err(Failure::usage("usage").with("problem", "unknown_argument").with("argument", word).into());
+    }
     let file = match (&args.sql, &args.file) {
         (Some(sql), _) if sql != "-" => return Ok(Some(sql.clone())),
         (None, Some(file)) if file.as_os_str() != "-" => Some(file),
@@ -182,6 +190,10 @@ fn script(args: &Args) -> anyhow::Result<Option<String>> {
         }
     };
     Ok(Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)))
+}
+
+fn is_unknown_option(sql: &str) -> bool {
+    sql.len() > 1 && sql.starts_with('-') && !sql.contains(char::is_whitespace)
 }
 
 /// What can be said of the statements before the store is opened.
@@ -343,9 +355,10 @@ fn cancel_on_interrupt(canceller: Canceller) -> anyhow::Result<()> {
                 let mut interrupts = Interrupts::new()?;
                 ready.send(Ok(())).ok();
                 loop {
-                    interrupts.next().await;
-                    if canceller.cancel() {
-                        std::process::exit(i32::from(exit::INTERRUPTED));
+                    match tokio::time::timeout(REPEAT, interrupts.next()).await {
+                        Ok(()) if canceller.cancel() => std::process::exit(i32::from(exit::INTERRUPTED)),
+                        Ok(()) => {}
+                        Err(_) => canceller.repeat(),
                     }
                 }
             })

@@ -98,16 +98,47 @@ pub trait Taker {
 #[derive(Clone)]
 pub struct Canceller {
     interrupt: Arc<InterruptHandle>,
-    is_cancelled: Arc<AtomicBool>,
+    state: Arc<State>,
+}
+
+/// What the asking thread and a cancelling one tell each other.
+#[derive(Default)]
+struct State {
+    is_cancelled: AtomicBool,
+    is_running: AtomicBool,
 }
 
 impl Canceller {
-    /// Cancels the statement that runs; one that begins after [`Asking::begin`] is not cancelled.
-    /// Whether it had been cancelled already.
+    /// Cancels the statement that runs, and those after it up to the next [`Asking::begin`]. Whether that had been
+    /// asked for already.
     pub fn cancel(&self) -> bool {
-        let again = self.is_cancelled.swap(true, Ordering::SeqCst);
-        self.interrupt.interrupt();
+        let again = self.state.is_cancelled.swap(true, Ordering::SeqCst);
+        self.repeat();
         again
+    }
+
+    /// Interrupts once more what was cancelled and still runs: DuckDB forgets an interrupt that comes just before a
+    /// statement begins.
+    pub fn repeat(&self) {
+        if self.state.is_cancelled.load(Ordering::SeqCst) && self.state.is_running.load(Ordering::SeqCst) {
+            self.interrupt.interrupt();
+        }
+    }
+}
+
+/// Says that a statement runs, as long as it is there.
+struct Running<'a>(&'a State);
+
+impl<'a> Running<'a> {
+    fn new(state: &'a State) -> Self {
+        state.is_running.store(true, Ordering::SeqCst);
+        Self(state)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.is_running.store(false, Ordering::SeqCst);
     }
 }
 
@@ -115,7 +146,7 @@ impl Canceller {
 pub struct Asking {
     connection: Connection,
     access: Access,
-    is_cancelled: Arc<AtomicBool>,
+    state: Arc<State>,
 }
 
 impl Asking {
@@ -152,18 +183,18 @@ impl Asking {
             Access::ReadOnly => "SET lock_configuration = true",
         };
         connection.execute_batch(settings).map_err(StoreError::statement("configuration"))?;
-        Ok(Self { connection, access, is_cancelled: Arc::default() })
+        Ok(Self { connection, access, state: Arc::default() })
     }
 
     /// What cancels statements of this connection.
     #[must_use]
     pub fn canceller(&self) -> Canceller {
-        Canceller { interrupt: self.connection.interrupt_handle(), is_cancelled: self.is_cancelled.clone() }
+        Canceller { interrupt: self.connection.interrupt_handle(), state: self.state.clone() }
     }
 
     /// Forgets an earlier cancelling: what runs from here on may run.
     pub fn begin(&self) {
-        self.is_cancelled.store(false, Ordering::SeqCst);
+        self.state.is_cancelled.store(false, Ordering::SeqCst);
     }
 
     /// Runs one statement and hands its rows on as they come.
@@ -171,6 +202,7 @@ impl Asking {
     /// # Errors
     /// `Writes`, `Sql`, `Cancelled`, `Output`.
     pub fn ask(&self, sql: &str, taker: &mut dyn Taker) -> Result<(), AskError> {
+        let _running = Running::new(&self.state);
         self.admit(sql)?;
         let failed = |error| self.failed(&error);
         let mut statement = self.connection.prepare(sql).map_err(failed)?;
@@ -178,6 +210,7 @@ impl Asking {
             let message = "Invalid Input Error: parameters ($1, ?) have no value here".to_owned();
             return Err(AskError::Sql { message });
         }
+        self.check()?;
         // The columns are known once it runs; the stream then borrows the statement.
         statement.stream_arrow([]).map(|_| ()).map_err(failed)?;
         let (columns, natures) = cells::columns(&statement);
@@ -199,12 +232,15 @@ impl Asking {
     /// # Errors
     /// Those of [`Asking::ask`]; `Writes` also when it is no question.
     pub fn copy_to_parquet(&self, question: &str, path: &Path) -> Result<(), AskError> {
+        let _running = Running::new(&self.state);
         self.check()?;
-        if !safety::is_question(&self.connection, question) {
+        let is_question = |text| safety::is_question(&self.connection, text);
+        if !is_question(question) && !safety::fails_to_parse(&self.connection, question) {
             return Err(AskError::Writes);
         }
         // Wrong SQL is told as it was written, not within the statement around it.
         drop(self.connection.prepare(question).map_err(|error| self.failed(&error))?);
+        self.check()?;
         let path = path.display().to_string().replace('\'', "''");
         // The line break ends a comment on the last line.
         let sql = format!("COPY ({question}\n) TO '{path}' (FORMAT parquet, COMPRESSION zstd)");
@@ -252,12 +288,12 @@ impl Asking {
     }
 
     fn check(&self) -> Result<(), AskError> {
-        if self.is_cancelled.load(Ordering::SeqCst) { Err(AskError::Cancelled) } else { Ok(()) }
+        if self.state.is_cancelled.load(Ordering::SeqCst) { Err(AskError::Cancelled) } else { Ok(()) }
     }
 
     fn failed(&self, error: &duckdb::Error) -> AskError {
         let message = error.to_string();
-        if message.starts_with("INTERRUPT") || self.is_cancelled.load(Ordering::SeqCst) {
+        if message.starts_with("INTERRUPT") || self.state.is_cancelled.load(Ordering::SeqCst) {
             AskError::Cancelled
         } else if message.contains("No space left on device") {
             StoreError::DiskFull { message }.into()

@@ -72,7 +72,7 @@ fn refused(place: &Place, arguments: &[&str], status: i32, named: &str) {
 }
 
 /// One value of each type, NULL beside empty text.
-const TYPES: &str = "SELECT true AS bool, 7::UTINYINT AS tiny, -9223372036854775808::BIGINT AS big,
+const TYPES: &str = "SELECT true AS bool, 7::UTINYINT AS tiny, (-9223372036854775808)::BIGINT AS big,
     170141183460469231731687303715884105727::HUGEINT AS huge, 340282366920938463463374607431768211455::UHUGEINT AS vast,
     0.1::FLOAT AS f, 1e20::DOUBLE AS d, 'nan'::DOUBLE AS nan, '-inf'::DOUBLE AS inf, -0.05::DECIMAL(10, 2) AS dec,
     12::DECIMAL(38, 0) AS whole, '규정' AS text, '' AS nothing, NULL AS missing, 'a'::ENUM('a', 'b') AS choice,
@@ -171,7 +171,7 @@ fn table_shows_null_beside_empty_text_and_no_control_characters() {
     assert_eq!(
         text,
         "n  word  missing  nothing  bad\n\
-         ─  ────  ───────  ───────  ─────────────\n\
+         ─  ────  ───────  ───────  ────────────\n\
          1  a     NULL              \\u{1b}[31m\\n\n\
          (1행)\n"
     );
@@ -181,8 +181,8 @@ fn table_shows_null_beside_empty_text_and_no_control_characters() {
 #[test]
 fn markdown_escapes_what_it_would_read() {
     let place = empty();
-    let text = asked(&place, &["--format", "md", "SELECT 'a|b' AS \"x|y\", 12 AS n, NULL AS z"]);
-    assert_eq!(text, "| x\\|y | n | z |\n| --- | ---: | ---: |\n| a\\|b | 12 | NULL |\n");
+    let text = asked(&place, &["--format", "md", "SELECT 'a|b' AS \"x|y\", 12 AS n, NULL::VARCHAR AS z"]);
+    assert_eq!(text, "| x\\|y | n | z |\n| --- | ---: | --- |\n| a\\|b | 12 | NULL |\n");
 }
 
 #[test]
@@ -292,6 +292,7 @@ fn without_write_nothing_is_written_anywhere() {
         format!("copy (SELECT 1) to '{out}'"),
         format!("/* a */ -- b\n COPY (SELECT 1) TO '{out}'"),
         format!("EXPLAIN ANALYZE COPY (SELECT 1) TO '{out}'"),
+        format!("EXPLAIN COPY (SELECT 1) TO '{out}'"),
         format!("EXPLAIN (ANALYZE) COPY (SELECT 1) TO '{out}'"),
         format!("PREPARE p AS COPY (SELECT 1) TO '{out}'"),
         format!("EXPORT DATABASE '{out}'"),
@@ -370,7 +371,8 @@ fn wrong_sql_is_told_with_its_place() {
     refused(&place, &["SELEC 1"], 2, "syntax error");
     refused(&place, &["SELECT * FROM verdict"], 2, "Did you mean \"verdicts\"?");
     refused(&place, &["SELECT ?"], 2, "parameters");
-    refused(&place, &["SELECT 1; COPY"], 2, "COPY");
+    refused(&place, &["COPY"], 2, "syntax error");
+    refused(&place, &["--tabels"], 2, "--tabels");
     // A caret keeps its place below a number with more digits.
     let far = format!("{}SELECT nothing", "\n".repeat(11));
     let said = told(&run(&place, &[&format!("SELECT 1;{far}")]));

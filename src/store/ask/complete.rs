@@ -44,10 +44,12 @@ pub fn complete(line: &str, position: usize, relations: &[Relation]) -> (usize, 
         return (start, matching(typed, columns(&of)));
     }
     let mut found = matching(typed, relations.iter().map(|relation| relation.name.clone()));
+    let last = before[..start].split_whitespace().next_back().unwrap_or_default();
+    if ["from", "join"].iter().any(|word| last.eq_ignore_ascii_case(word)) {
+        return (start, found);
+    }
     if typed.is_empty() {
-        let last = before.split_whitespace().next_back().unwrap_or_default();
-        let wants_relation = ["from", "join"].iter().any(|word| last.eq_ignore_ascii_case(word));
-        return (start, if wants_relation { found } else { Vec::new() });
+        return (start, Vec::new());
     }
     found.extend(matching(typed, columns(&relations.iter().collect::<Vec<_>>())));
     let is_small = typed.chars().all(|c| !c.is_ascii_uppercase());

@@ -21,7 +21,7 @@ pub(super) fn writes_nothing(connection: &Connection, text: &str) -> bool {
     if word(0) == "explain" {
         return explains_question(connection, text);
     }
-    if is_question(connection, text) {
+    if is_question(connection, text) || fails_to_parse(connection, text) {
         return true;
     }
     // A second statement behind a semicolon would be let through unseen: what is refused here is one within quotes.
@@ -36,22 +36,32 @@ pub(super) fn writes_nothing(connection: &Connection, text: &str) -> bool {
     }
 }
 
-/// EXPLAIN ANALYZE runs what it explains.
+/// EXPLAIN ANALYZE runs what it explains: that must be a question.
 fn explains_question(connection: &Connection, text: &str) -> bool {
-    let rest = after_first_word(text);
-    let rest = match first_words(rest, 1).first().map(String::as_str) {
-        Some("analyze" | "analyse") => after_first_word(rest),
-        Some("(") => rest.split_once(')').map_or(rest, |(_, behind)| behind),
-        _ => rest,
+    let whole = after_first_word(text);
+    let rest = match first_words(whole, 1).first().map(String::as_str) {
+        Some("analyze" | "analyse") => after_first_word(whole),
+        Some("(") => whole.split_once(')').map_or(whole, |(_, behind)| behind),
+        _ => whole,
     };
-    is_question(connection, rest) || is_question(connection, after_first_word(text))
+    is_question(connection, rest) || is_question(connection, whole) || fails_to_parse(connection, text)
 }
 
-/// Whether it is exactly one statement, and a SELECT or one of its kin: FROM, VALUES, DESCRIBE, SHOW, SUMMARIZE. What
-/// cannot be parsed counts as one: it fails before anything runs, with DuckDB's own words.
+/// Whether it is exactly one statement, and a SELECT or one of its kin: FROM, VALUES, DESCRIBE, SHOW, SUMMARIZE.
 pub(super) fn is_question(connection: &Connection, text: &str) -> bool {
-    let sql = "SELECT COALESCE(json_extract_string(said, '$.error_type') = 'parser', false)
-            OR (json_extract_string(said, '$.error') = 'false' AND json_array_length(said, '$.statements') = 1)
-        FROM (SELECT json_serialize_sql(?) AS said)";
+    is_true(
+        connection,
+        "SELECT json_extract_string(said, '$.error') = 'false' AND json_array_length(said, '$.statements') = 1
+        FROM (SELECT json_serialize_sql(?) AS said)",
+        text,
+    )
+}
+
+/// Whether it is no SQL at all: it fails before anything of it runs, with DuckDB's own words.
+pub(super) fn fails_to_parse(connection: &Connection, text: &str) -> bool {
+    is_true(connection, "SELECT json_extract_string(json_serialize_sql(?), '$.error_type') = 'parser'", text)
+}
+
+fn is_true(connection: &Connection, sql: &str, text: &str) -> bool {
     connection.query_row(sql, [text], |row| row.get::<_, Option<bool>>(0)).ok().flatten().unwrap_or(false)
 }

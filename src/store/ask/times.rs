@@ -33,7 +33,7 @@ pub(super) fn instant(count: i64, nanoseconds: i128, has_zone: bool) -> String {
     let (text, is_before) = calendar(all.div_euclid(DAY_NS));
     let zone = if has_zone { "+00" } else { "" };
     let era = if is_before { " (BC)" } else { "" };
-    format!("{text} {}{zone}{era}", clock(all.rem_euclid(DAY_NS)))
+    format!("{text}{era} {}{zone}", clock(all.rem_euclid(DAY_NS)))
 }
 
 /// Months, days and nanoseconds, each with its own sign.

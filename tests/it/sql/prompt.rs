@@ -60,27 +60,44 @@ fn driven(place: &Place, state: &Path, steps: &[(&str, &str)]) -> Option<String>
 fn prompt_answers_goes_on_after_mistakes_and_keeps_its_history() {
     let place = empty();
     let state = place.path("state");
+    // Each step waits for the prompt first: what is typed while it is away may be lost.
     let steps = [
         ("taco> ", "SELECT 6 * 7 AS n;\r"),
-        ("42", "SELECT 6 *\r"),
-        ("6 *", "8 AS n;\r"),
-        ("48", "SELECT nothing;\r"),
-        ("도움말", "SELECT rubbish\u{3}"),
+        ("42", ""),
+        ("taco> ", "SELECT 6 *\r"),
+        ("\n", "8 AS n;\r"),
+        ("48", ""),
+        ("taco> ", "SELECT nothing;\r"),
+        ("도움말", ""),
+        ("taco> ", "SELECT rubbish"),
+        ("rubbish", "\u{3}"),
         ("taco> ", "SELECT 10 + 1 AS n;\r"),
-        ("11", "SELECT count(*) + 76 FROM verd\ticts;\r"),
-        ("(1행)", ".tab\t\r"),
-        ("hq_decisions", ".views\r"),
-        ("One of the six verdicts", ".schema runs\r"),
-        ("korean_date", ".schema nowhere\r"),
-        ("nowhere", ".examples 5\r"),
-        ("missing_key", ".format json\r"),
+        ("11", ""),
+        ("taco> ", "SELECT count(*) + 76 AS n FROM verd\t;\r"),
+        ("76\r\n", ""),
+        ("taco> ", ".tab\t\r"),
+        ("hq_decisions", ""),
+        ("taco> ", ".views\r"),
+        ("One of the six verdicts", ""),
+        ("taco> ", ".schema runs\r"),
+        ("korean_date", ""),
+        ("taco> ", ".schema nowhere\r"),
+        ("도움말", ""),
+        ("taco> ", ".examples 5\r"),
+        ("missing_key", ""),
+        ("taco> ", ".format json\r"),
+        ("형식을", ""),
         ("taco> ", "SELECT 5 + 5 AS n;\r"),
-        ("{\"n\":10}", ".format parquet\r"),
-        ("taco> ", ".format csv\r"),
+        ("{\"n\":10}", ""),
+        ("taco> ", ".format parquet\r"),
+        ("jsonl", ""),
         ("taco> ", ".nonsense\r"),
+        ("모르는", ""),
         ("taco> ", ".help\r"),
-        (".quit", "CREATE TABLE t (i INT);\r"),
-        ("--write", "\u{4}"),
+        ("Ctrl-C", ""),
+        ("taco> ", "CREATE TABLE t (i INT);\r"),
+        ("--write", ""),
+        ("taco> ", "\u{4}"),
     ];
     let Some(shown) = driven(&place, &state, &steps) else { return };
     assert!(shown.ends_with("status 0\n"), "{shown}");
@@ -99,11 +116,13 @@ fn interrupt_cancels_the_statement_and_not_the_prompt() {
     let state = place.write("state", "a file, no folder");
     let steps = [
         ("taco> ", ".format jsonl\r"),
+        ("형식을", ""),
         ("taco> ", "FROM range(1000000000000) t(i);\r"),
         ("{\"i\":4000}", "\u{3}"),
         ("멈췄습니다", ""),
         ("taco> ", "SELECT 6 * 7 AS n;\r"),
-        ("{\"n\":42}", ".quit\r"),
+        ("{\"n\":42}", ""),
+        ("taco> ", ".quit\r"),
     ];
     let Some(shown) = driven(&place, &state, &steps) else { return };
     assert!(shown.ends_with("status 0\n"), "{}", &shown[shown.len().saturating_sub(2000)..]);
