@@ -214,6 +214,12 @@ impl Asking {
         // The columns are known once it runs; the stream then borrows the statement.
         statement.stream_arrow([]).map(|_| ()).map_err(failed)?;
         let (columns, natures) = cells::columns(&statement);
+        let lossy = columns.iter().zip(&natures).find(|(_, nature)| **nature == cells::Nature::Lossy);
+        if let Some((column, _)) = lossy {
+            let name = &column.name;
+            let message = format!("Not implemented Error: the type of \"{name}\" has no form here, cast it to VARCHAR");
+            return Err(AskError::Sql { message });
+        }
         taker.columns(&columns)?;
         loop {
             // An interrupt between two fetches is not seen by DuckDB.

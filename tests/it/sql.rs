@@ -371,6 +371,7 @@ fn wrong_sql_is_told_with_its_place() {
     refused(&place, &["SELEC 1"], 2, "syntax error");
     refused(&place, &["SELECT * FROM verdict"], 2, "Did you mean \"verdicts\"?");
     refused(&place, &["SELECT ?"], 2, "parameters");
+    refused(&place, &["SELECT '09:10:11+09'::TIMETZ AS \"at\""], 2, "\"at\" has no form here, cast it to VARCHAR");
     refused(&place, &["COPY"], 2, "syntax error");
     refused(&place, &["--tabels"], 2, "--tabels");
     // A caret keeps its place below a number with more digits.
@@ -485,7 +486,7 @@ fn examples_are_the_files_and_each_answers_over_three_weeks() {
     let expected: [&[&str]; 6] = [
         &["agent_name,tool_name,runs,rules", "민원 답변 초안 에이전트,search_regulation,10,args_mismatch"],
         &["time,trace,agent_name,verdict", "09:35:50,7aac2d5a,인사 문의 에이전트,제한 시간을 넘겨 끊김"],
-        &["week,rule,runs,percent,change", "2026-09-28,args_mismatch,18,18.0,", "2026-10-05,args_mismatch,13,16.7,-5"],
+        &["rule,week,runs,percent,change", "args_mismatch,2026-09-28,18,18.0,", "args_mismatch,2026-10-05,13,16.7,-5"],
         &[
             "tool_name,limit_ms,calls,over_limit,p95_ms,slowest_ms,trace",
             "hr_db_lookup,12000,56,10,14107,14709,20bfe997",
@@ -509,6 +510,17 @@ fn examples_are_the_files_and_each_answers_over_three_weeks() {
         let answer = asked(&place, &["--format", "csv", &one]);
         let found: Vec<&str> = answer.lines().take(lines.len()).collect();
         assert_eq!(found, lines, "{file}");
+    }
+    for readme in ["README.md", "README.ko.md"] {
+        let text = fs::read_to_string(repository().join(readme)).unwrap();
+        // The third is shortened there, the sixth has no rows here.
+        for number in [1, 2, 4, 5] {
+            let table = asked(&place, &[EXAMPLES[number - 1].sql]);
+            assert!(
+                text.contains(&format!("```text\n{table}```")),
+                "{readme} shows another answer to {number}: {table}"
+            );
+        }
     }
     refused(&place, &["--examples", "7"], 2, "6");
     assert_eq!(asked(&place, &["--format", "csv", &all]).matches("\n\n").count(), 5);

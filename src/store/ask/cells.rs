@@ -25,6 +25,10 @@ pub(super) enum Nature {
     Json,
     /// UHUGEINT, which Arrow has as a signed number.
     Unsigned,
+    /// BIT, which Arrow has as bytes: how many bits of the second byte do not count, then the bits.
+    Bits,
+    /// A type of which Arrow loses a part.
+    Lossy,
 }
 
 /// The columns of a statement that was executed, each with its nature.
@@ -34,6 +38,8 @@ pub(super) fn columns(statement: &Statement<'_>) -> (Vec<Column>, Vec<Nature>) {
         let logical = statement.column_logical_type(index);
         let nature = match logical.try_id() {
             Ok(LogicalTypeId::UHugeint) => Nature::Unsigned,
+            Ok(LogicalTypeId::Bit) => Nature::Bits,
+            Ok(LogicalTypeId::TimeTZ | LogicalTypeId::Bignum) => Nature::Lossy,
             Ok(LogicalTypeId::Varchar) if logical.get_alias().is_some_and(|alias| alias == "JSON") => Nature::Json,
             _ => Nature::Plain,
         };
@@ -55,6 +61,7 @@ pub(super) fn rows(batch: &StructArray, natures: &[Nature]) -> Vec<Row> {
 fn outer_cell(column: &ArrayRef, row: usize, nature: Nature) -> Cell {
     match (nature, cell(column.as_ref(), row)) {
         (Nature::Json, Cell::Text(text)) => Cell::Json(text),
+        (Nature::Bits, Cell::Blob(bytes)) => Cell::Text(bits(&bytes)),
         (Nature::Unsigned, Cell::Integer(number)) => match u128::from_be_bytes(number.to_be_bytes()) {
             small if small <= i128::MAX.unsigned_abs() => Cell::Integer(number),
             large => Cell::Decimal(large.to_string()),
@@ -159,6 +166,12 @@ fn list(values: &ArrayRef) -> Cell {
 
 fn first(values: &ArrayRef) -> Cell {
     if values.is_empty() { Cell::Null } else { cell(values.as_ref(), 0) }
+}
+
+fn bits(bytes: &[u8]) -> String {
+    let Some((unused, bytes)) = bytes.split_first() else { return String::new() };
+    let all: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
+    all.chars().skip(usize::from(*unused)).collect()
 }
 
 fn unknown(array: &dyn Array) -> Cell {
