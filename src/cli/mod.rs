@@ -16,6 +16,7 @@ mod receive;
 mod report;
 mod review;
 mod rules;
+mod sql;
 mod store;
 mod terminal;
 mod tools;
@@ -96,6 +97,9 @@ enum Command {
     /// 판정 규칙의 목록과 SQL 을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Rules(rules::Args),
+    /// 저장소에 SQL 로 묻습니다(읽기만 합니다). 물음이 없으면 단말에서 프롬프트를 엽니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Sql(sql::Args),
     /// 저장소를 돌봅니다: 살펴보기, 줄이기, 오래된 실행 지우기, Parquet 으로 내보내고 들이기
     #[command(
         help_template = HELP_TEMPLATE,
@@ -156,6 +160,7 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Review(args) => review::run(texts, &args),
         Command::HqCandidates(args) => hq::run(texts, &args),
         Command::Rules(args) => rules::run(texts, &args),
+        Command::Sql(args) => sql::run(texts, &args),
         Command::Store(args) => store::run(texts, &args),
         Command::Doctor(args) => doctor::run(texts, &args),
         Command::Tools(args) => tools::run(texts, &args),

@@ -3,6 +3,7 @@
 //! Owns the words that SQL, JSON and the documentation share: column names, verdict codes and
 //! their Korean labels, issue codes. Decides nothing and prints nothing.
 
+pub mod answer;
 pub mod diagnosis;
 pub mod hq;
 pub mod issue;
@@ -11,6 +12,7 @@ pub mod span;
 pub mod store_info;
 pub mod tool;
 
+pub use answer::{Cell, Column, Example, Relation, RelationColumn, Row};
 pub use diagnosis::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use issue::{Issue, IssueCode, Severity};
 pub use review::{Decided, HqDecision, Review, ReviewKind};

@@ -16,6 +16,7 @@ pub mod markdown;
 pub mod notes;
 pub mod receive;
 pub mod review;
+pub mod rows;
 pub mod store;
 pub mod summary;
 pub mod terminal;
@@ -49,6 +50,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),
     ("review_words.j2", include_str!("templates/ko/review_words.j2")),
     ("skipped_lines.j2", include_str!("templates/ko/skipped_lines.j2")),
+    ("sql_words.j2", include_str!("templates/ko/sql_words.j2")),
     ("store_words.j2", include_str!("templates/ko/store_words.j2")),
     ("summary.j2", include_str!("templates/ko/summary.j2")),
     ("watch.j2", include_str!("templates/ko/watch.j2")),

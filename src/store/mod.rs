@@ -5,6 +5,7 @@
 //! `migrations/`, and what they return is plain data. Start with [`Store::open`].
 
 mod append;
+pub mod ask;
 mod batch;
 pub mod care;
 mod hq;

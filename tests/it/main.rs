@@ -35,6 +35,7 @@ mod review;
 mod settle;
 mod site;
 mod source;
+mod sql;
 mod stock_duckdb;
 mod store_care;
 mod support;
