@@ -7,6 +7,7 @@
 mod append;
 mod batch;
 pub mod care;
+mod compare;
 mod kin;
 mod mask;
 mod migrate;
@@ -23,6 +24,7 @@ use duckdb::{Config, Connection};
 
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
+pub use compare::{ComparableRow, HitRow, PlaceRow, rule_sets};
 pub use mask::MaskKey;
 pub use positions::{KnownPosition, SourcePosition};
 pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow};
