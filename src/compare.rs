@@ -230,11 +230,9 @@ fn change(base: SharePart, head: SharePart, pairs: Option<Pairs>) -> Change {
         _ => Trend::Same,
     };
     let interval = match pairs {
-        Some(pairs) => paired_difference(Pairs {
-            first_only: pairs.second_only,
-            second_only: pairs.first_only,
-            ..pairs
-        }),
+        Some(pairs) => {
+            paired_difference(Pairs { first_only: pairs.second_only, second_only: pairs.first_only, ..pairs })
+        }
         None => difference(of_head, of_base),
     };
     let p = match pairs {

@@ -55,11 +55,7 @@ fn fingerprints(outcome: &Outcome) -> Vec<Vec<Fingerprint>> {
 }
 
 fn checked(outcome: &Outcome) -> Checked {
-    Checked {
-        runs: outcome.runs.len() as u64,
-        unjudged: outcome.unjudged.len() as u64,
-        coverage: coverage(outcome),
-    }
+    Checked { runs: outcome.runs.len() as u64, unjudged: outcome.unjudged.len() as u64, coverage: coverage(outcome) }
 }
 
 /// Holds an outcome against a baseline.
@@ -101,9 +97,11 @@ fn absent(known: &Baseline, outcome: &Outcome, found: &[Vec<Fingerprint>], agent
 
 /// Whether the outcome fails: something new (of these verdicts, where any are named), or less was checked.
 pub(crate) fn fails(held: &Held, outcome: &Outcome, fail_on: &[Verdict]) -> bool {
-    let findings = outcome.runs.iter().zip(&held.standings).flat_map(|(run, of_run)| {
-        run.diagnosis.findings.iter().map(|finding| finding.rule.verdict()).zip(of_run)
-    });
+    let findings = outcome
+        .runs
+        .iter()
+        .zip(&held.standings)
+        .flat_map(|(run, of_run)| run.diagnosis.findings.iter().map(|finding| finding.rule.verdict()).zip(of_run));
     let is_new = |(verdict, standing): (Verdict, &Standing)| {
         standing.counts() && (fail_on.is_empty() || fail_on.contains(&verdict))
     };

@@ -18,10 +18,12 @@ use crate::store::{ComparableRow, RULE_SET, Store, rule_sets};
 
 /// `taco-trace compare` 의 인자
 #[derive(Debug, clap::Args)]
-#[command(after_help = "고르는 법(쉼표로 여럿): batch:3 · date:2026-09-28..2026-10-02(한국 날짜, 끝 날 포함, 한쪽은 비워도 됨)\n    \
+#[command(
+    after_help = "고르는 법(쉼표로 여럿): batch:3 · date:2026-09-28..2026-10-02(한국 날짜, 끝 날 포함, 한쪽은 비워도 됨)\n    \
     tools:tools.json 또는 tools:<sha256 앞부분> · agent:이름 · rules:v1(규칙 묶음)\n\
     예: taco-trace compare --base date:2026-09-28..2026-10-02 --head date:2026-10-12..2026-10-16\n    \
-    taco-trace compare --base rules:v1 --head rules:v2")]
+    taco-trace compare --base rules:v1 --head rules:v2"
+)]
 pub(crate) struct Args {
     /// 기준이 되는 실행
     #[arg(long, value_name = "고르기")]
@@ -99,9 +101,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
 
 fn written(texts: &Texts, comparison: &Comparison, args: &Args) -> anyhow::Result<String> {
     Ok(match args.format {
-        Format::Table => {
-            words::report(texts, comparison, terminal::style(ColorChoice::Never, args.output.is_some()))
-        }
+        Format::Table => words::report(texts, comparison, terminal::style(ColorChoice::Never, args.output.is_some())),
         Format::Md => words::document(texts, comparison),
         Format::Json => serde_json::to_string_pretty(comparison)? + "\n",
     })
@@ -264,9 +264,7 @@ fn json_lines(text: &str) -> Lines {
 fn comma_separated(text: &str) -> Lines {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let headers = reader.headers().map_err(|error| (1, error.to_string()))?.clone();
-    let place = |name: &str| {
-        headers.iter().position(|header| header == name).ok_or_else(|| (1, name.to_owned()))
-    };
+    let place = |name: &str| headers.iter().position(|header| header == name).ok_or_else(|| (1, name.to_owned()));
     let (base, head) = (place(COLUMNS[0])?, place(COLUMNS[1])?);
     let mut pairs = Vec::new();
     for record in reader.records() {

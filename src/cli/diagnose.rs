@@ -123,7 +123,8 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         tool_set: None,
     };
     let known = args.baseline.as_deref().map(baseline::read).transpose()?;
-    let earlier = args.write_baseline.as_deref().and_then(|path| baseline::read_earlier(path).transpose()).transpose()?;
+    let earlier =
+        args.write_baseline.as_deref().and_then(|path| baseline::read_earlier(path).transpose()).transpose()?;
     let store = load::open_store(texts, &args.paths, args.db.as_deref(), &args.load, &mut scope)?;
     let drafts = if args.draft == DraftArg::Template { DraftMode::Template } else { DraftMode::Off };
     let outcome = diagnose(&store, texts, &scope, drafts).map_err(Failure::from)?;

@@ -220,13 +220,7 @@ fn descriptor(texts: &Texts, verdict: Verdict) -> Descriptor {
     }
 }
 
-fn result(
-    texts: &Texts,
-    run: &MachineRun<'_>,
-    finding: &Finding,
-    standing: &Standing,
-    digest: &str,
-) -> SarifResult {
+fn result(texts: &Texts, run: &MachineRun<'_>, finding: &Finding, standing: &Standing, digest: &str) -> SarifResult {
     let diagnosis = run.view.diagnosis;
     let verdict = finding.rule.verdict();
     let slug = verdict.slug();
@@ -234,7 +228,8 @@ fn result(
     let agent = diagnosis.agent_name.as_deref().unwrap_or(&nobody);
     let first = finding.span_ids.first().map_or("", String::as_str);
     let of_span = |span_id: &str| {
-        let names = [("agent", agent), ("function", &finding.tool_name), ("trace", &diagnosis.trace_id), ("span", span_id)];
+        let names =
+            [("agent", agent), ("function", &finding.tool_name), ("trace", &diagnosis.trace_id), ("span", span_id)];
         logical(&names)
     };
     let related = finding.span_ids.iter().skip(1).filter_map(|span_id| {
@@ -324,11 +319,7 @@ fn logical(names: &[(&'static str, &str)]) -> Vec<LogicalLocation> {
         }
         // A slash inside a name must not look like the next level.
         above.push_str(&plain(name).replace('/', "%2F"));
-        locations.push(LogicalLocation {
-            name: plain(name).into_owned(),
-            fully_qualified_name: above.clone(),
-            kind,
-        });
+        locations.push(LogicalLocation { name: plain(name).into_owned(), fully_qualified_name: above.clone(), kind });
     }
     locations
 }
