@@ -117,9 +117,9 @@ fn meaning(texts: &Texts, change: &Change, is_bad: bool) -> String {
         _ if more == is_bad => "worse_beyond",
         _ => "better_beyond",
     };
-    let p = change.p_corrected.map(p_value).unwrap_or_default();
+    let [p, corrected] = [change.p, change.p_corrected].map(|p| p.map(p_value).unwrap_or_default());
     let trend = word(texts, trend_key(change.trend));
-    phrase(texts, key, context! { p, trend, base_only => change.base_only, head_only => change.head_only })
+    phrase(texts, key, context! { p, corrected, trend, base_only => change.base_only, head_only => change.head_only })
 }
 
 const fn trend_key(trend: Trend) -> &'static str {
@@ -148,7 +148,7 @@ fn points(difference: f64) -> String {
 }
 
 fn p_value(p: f64) -> String {
-    if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
+    if p < 0.001 { "<0.001".to_owned() } else { format!("={p:.3}") }
 }
 
 fn signed(count: u64) -> i64 {

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod args;
+mod baseline;
 mod chat;
 mod cli;
+mod compare;
 mod convention;
 mod conventions_shipped;
 mod crash;
@@ -18,6 +20,7 @@ mod follow;
 mod forms;
 mod frame;
 mod fuzz;
+mod machine;
 mod mask;
 mod merge;
 mod migrations;
@@ -33,6 +36,7 @@ mod report;
 mod settle;
 mod site;
 mod source;
+mod stats;
 mod stock_duckdb;
 mod store_care;
 mod support;
