@@ -495,8 +495,9 @@ fn fail_on_regression_sets_the_status() {
             })
             .collect();
         let path = place.write(name, text);
-        let output = program().arg("ingest").arg(path).arg("--tools").arg(&tools).arg("--db").arg(place.db());
-        assert!(output.output().unwrap().status.success());
+        let mut ingest = program();
+        ingest.arg("ingest").arg(path).arg("--tools").arg(&tools).arg("--db").arg(place.db());
+        assert!(ingest.output().unwrap().status.success());
     };
     week("1.jsonl", 1, 0);
     week("2.jsonl", 101, 8);
