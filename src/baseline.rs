@@ -1,8 +1,8 @@
 //! Findings that are known already: a file that `diagnose` writes, people read and annotate, and later runs are held
 //! against, so that only what is new fails. Pure: text in, text out.
 //!
-//! A finding is known by agent, verdict, tool and the keys that do not fit. Traces and argument values are not in it: the
-//! same mistake in another run is the same finding. How often it occurs is kept for people; it does not make it new.
+//! A finding is known by agent, verdict, tool and the keys that do not fit. Traces and argument values are not in it:
+//! the same mistake in another run is the same finding. How often it occurs is kept for people; it does not make it new.
 
 use std::collections::BTreeMap;
 
@@ -88,23 +88,34 @@ pub struct Checked {
     pub runs: u64,
     /// Runs that could not be judged.
     pub unjudged: u64,
+    /// Calls that were held against tool definitions. One of an undefined tool is among them: that is a finding.
+    pub with_definitions: u64,
     /// What the runs let the rules check.
     pub coverage: Coverage,
 }
 
+/// A share that must not fall.
+struct Part {
+    name: &'static str,
+    checked: u64,
+    of: u64,
+    /// Whether nothing to check is a fall as well.
+    is_needed: bool,
+}
+
 impl Checked {
-    /// Each share that must not fall: its name, those that were checked, and all of them.
-    fn shares(&self) -> [(&'static str, u64, u64); 6] {
-        let calls = &self.coverage;
-        let of = |part: i64| (part.unsigned_abs(), calls.tool_calls.unsigned_abs());
-        let share = |name, (part, all)| (name, part, all);
+    /// Each share that must not fall. Limits are those of the tools that are known.
+    fn shares(&self) -> [Part; 6] {
+        let [calls, known] = [self.coverage.tool_calls, self.coverage.with_known_tool].map(i64::unsigned_abs);
+        let of_calls = |name, checked: u64| Part { name, checked, of: calls, is_needed: true };
+        let of_known = |name, checked: i64| Part { name, checked: checked.unsigned_abs(), of: known, is_needed: false };
         [
-            share("judged", (self.runs, self.runs + self.unjudged)),
-            share("with_arguments", of(calls.with_arguments)),
-            share("with_readable_arguments", of(calls.with_readable_arguments)),
-            share("with_known_tool", of(calls.with_known_tool)),
-            share("with_timeout", of(calls.with_timeout)),
-            share("with_max_retries", of(calls.with_max_retries)),
+            Part { name: "judged", checked: self.runs, of: self.runs + self.unjudged, is_needed: true },
+            of_calls("with_arguments", self.coverage.with_arguments.unsigned_abs()),
+            of_calls("with_readable_arguments", self.coverage.with_readable_arguments.unsigned_abs()),
+            of_calls("with_definitions", self.with_definitions),
+            of_known("with_timeout", self.coverage.with_timeout),
+            of_known("with_max_retries", self.coverage.with_max_retries),
         ]
     }
 }
@@ -164,6 +175,7 @@ struct FileCoverage {
     tool_calls: u32,
     with_arguments: u32,
     with_readable_arguments: u32,
+    with_definitions: u64,
     with_known_tool: u32,
     with_timeout: u32,
     with_max_retries: u32,
@@ -227,6 +239,7 @@ impl Baseline {
             checked: Checked {
                 runs: coverage.runs,
                 unjudged: coverage.unjudged,
+                with_definitions: coverage.with_definitions,
                 coverage: Coverage {
                     tool_calls: coverage.tool_calls.into(),
                     with_arguments: coverage.with_arguments.into(),
@@ -257,6 +270,7 @@ impl Baseline {
                 tool_calls: count(coverage.tool_calls),
                 with_arguments: count(coverage.with_arguments),
                 with_readable_arguments: count(coverage.with_readable_arguments),
+                with_definitions: self.checked.with_definitions,
                 with_known_tool: count(coverage.with_known_tool),
                 with_timeout: count(coverage.with_timeout),
                 with_max_retries: count(coverage.with_max_retries),
@@ -284,25 +298,25 @@ impl Baseline {
         }
     }
 
-    /// Shares that fell by more than so many percentage points. Where nothing at all could be checked, all of them fell.
+    /// Shares that fell by more than so many percentage points. Where nothing at all could be checked, all of them
+    /// fell.
     #[must_use]
     pub fn falls(&self, now: &Checked, allowed_points: u32) -> Vec<Fall> {
         let both = self.checked.shares().into_iter().zip(now.shares());
-        let fallen = both.filter(|((_, part, all), (_, part_now, all_now))| {
-            // part/all − part_now/all_now > points/100, in whole numbers.
-            let [part, all, part_now, all_now] = [*part, *all, *part_now, *all_now].map(u128::from);
+        let fallen = both.filter(|(before, now)| {
+            // before − now > points/100, in whole numbers.
+            let [part, all, part_now, all_now] = [before.checked, before.of, now.checked, now.of].map(u128::from);
             if all_now == 0 {
-                return part > 0;
+                return now.is_needed && part > 0;
             }
             part * all_now * 100 > part_now * all * 100 + u128::from(allowed_points) * all * all_now
         });
-        fallen
-            .map(|((name, part, all), (_, part_now, all_now))| Fall {
-                name,
-                before: (part, all),
-                now: (part_now, all_now),
-            })
-            .collect()
+        let fall = |(before, now): (Part, Part)| Fall {
+            name: before.name,
+            before: (before.checked, before.of),
+            now: (now.checked, now.of),
+        };
+        fallen.map(fall).collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Shares and whether two of them differ: intervals and exact tests for counts. Pure.
 //!
-//! Everything is written as a ratio or as a sum of weights relative to the largest, so no factorial, no logarithm and no
-//! special function is needed, nothing overflows at a million runs, and a sum ends once its terms vanish (some tens of
-//! standard deviations from the middle).
+//! Everything is written as a ratio or as a sum of weights relative to the largest, so no factorial, no logarithm and
+//! no special function is needed, nothing overflows at a million runs, and a sum ends once its terms vanish (some tens
+//! of standard deviations from the middle).
 //!
 //! - Wilson's score interval: E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209–212; method 3 of R. G. Newcombe,
 //!   Stat. Med. 17 (1998) 857–872.
@@ -51,7 +51,8 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Wilson's 95 % interval of a share: `(p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)`. Of nothing it is all of 0 to 1.
+/// Wilson's 95 % interval of a share: `(p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)`. Of nothing it is all of 0
+/// to 1.
 #[must_use]
 pub fn wilson(share: Share) -> Interval {
     if share.of == 0 {

@@ -55,7 +55,13 @@ fn fingerprints(outcome: &Outcome) -> Vec<Vec<Fingerprint>> {
 }
 
 fn checked(outcome: &Outcome) -> Checked {
-    Checked { runs: outcome.runs.len() as u64, unjudged: outcome.unjudged.len() as u64, coverage: coverage(outcome) }
+    let with_tools = outcome.runs.iter().filter(|run| run.tool_set.is_some());
+    Checked {
+        runs: outcome.runs.len() as u64,
+        unjudged: outcome.unjudged.len() as u64,
+        with_definitions: with_tools.map(|run| run.coverage.tool_calls.unsigned_abs()).sum(),
+        coverage: coverage(outcome),
+    }
 }
 
 /// Holds an outcome against a baseline.

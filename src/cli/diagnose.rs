@@ -73,8 +73,8 @@ pub(crate) struct Args {
     /// 이 기준선에 없는 근거만 새것으로 봅니다. 새것이 있거나 기준선보다 덜 검사했으면 종료 상태가 1 입니다
     #[arg(long, value_name = "파일")]
     baseline: Option<PathBuf>,
-    /// 검사한 비율이 기준선보다 이만큼(퍼센트포인트)까지 줄어도 넘어갑니다 (기본 0)
-    #[arg(long, value_name = "수", requires = "baseline", default_value_t = 0, hide_default_value = true)]
+    /// 검사한 비율이 기준선보다 이만큼(퍼센트포인트)까지 줄어도 넘어갑니다 (기본 1)
+    #[arg(long, value_name = "수", requires = "baseline", default_value_t = 1, hide_default_value = true)]
     allow_coverage_drop: u32,
     /// 나타난 근거를 기준선 파일로 씁니다. 있던 파일의 ignore 는 이어받습니다
     #[arg(long, value_name = "파일", conflicts_with_all = ["trace", "agent", "tool", "verdict", "limit"])]

@@ -220,7 +220,7 @@ fn checked(part: i64, all: i64) -> Checked {
         with_max_retries: all,
         ..Coverage::default()
     };
-    Checked { runs: 1, unjudged: 0, coverage }
+    Checked { runs: 1, unjudged: 0, with_definitions: all.unsigned_abs(), coverage }
 }
 
 #[test]
@@ -239,12 +239,28 @@ fn share_falls_only_below_what_is_allowed() {
 fn checking_nothing_is_a_fall_of_all_that_was_checked() {
     let known = Baseline { checked: checked(0, 4), ..Baseline::default() };
     let names = |now: &Checked, points| known.falls(now, points).iter().map(|fall| fall.name).collect::<Vec<_>>();
-    let of_calls = ["with_readable_arguments", "with_known_tool", "with_timeout", "with_max_retries"];
+    let of_calls = ["with_readable_arguments", "with_definitions"];
     assert_eq!(names(&checked(0, 0), 0), of_calls);
     assert_eq!(names(&checked(0, 0), 100), of_calls);
     assert_eq!(names(&Checked::default(), 0).first(), Some(&"judged"));
     let empty = Baseline::default();
     assert!(empty.falls(&Checked::default(), 0).is_empty() && empty.falls(&checked(0, 4), 0).is_empty());
+}
+
+#[test]
+fn call_of_an_undefined_tool_is_no_fall_but_missing_definitions_are() {
+    let known = Baseline { checked: checked(4, 4), ..Baseline::default() };
+    let names = |now: &Checked| known.falls(now, 0).iter().map(|fall| fall.name).collect::<Vec<_>>();
+    let mut now = checked(4, 4);
+    // One of four tools is undefined: that is a finding, and limits are those of the other three.
+    now.coverage = Coverage { with_known_tool: 3, with_timeout: 3, with_max_retries: 3, ..now.coverage };
+    assert_eq!(names(&now), [""; 0]);
+    now.coverage.with_timeout = 2;
+    assert_eq!(names(&now), ["with_timeout"]);
+    now.coverage = Coverage { with_known_tool: 0, with_timeout: 0, with_max_retries: 0, ..now.coverage };
+    assert_eq!(names(&now), [""; 0]);
+    now.with_definitions = 0;
+    assert_eq!(names(&now), ["with_definitions"]);
 }
 
 #[test]
@@ -359,6 +375,19 @@ fn checking_less_fails_and_says_what_fell() {
     assert!(shown.contains(fell), "{shown}");
     let allowed = |points: &str| status(&diagnose(SEED, &["--baseline", text(&path), "--allow-coverage-drop", points]));
     assert_eq!((allowed("6"), allowed("7")), (1, 0));
+    // A point is allowed unless something else is said: another mix of runs is not less checking.
+    value["coverage"]["with_arguments"] = json!(947);
+    for (figure, count) in [("tool_calls", 1000), ("with_readable_arguments", 900), ("with_definitions", 1000)] {
+        value["coverage"][figure] = json!(count);
+    }
+    rewrite(&path, &value);
+    assert_eq!(status(&diagnose(SEED, &["--baseline", text(&path)])), 0);
+    assert_eq!(allowed("0"), 1);
+    value["coverage"]["with_arguments"] = json!(948);
+    rewrite(&path, &value);
+    assert_eq!(status(&diagnose(SEED, &["--baseline", text(&path)])), 1);
+    value["coverage"]["with_arguments"] = json!(1000);
+    rewrite(&path, &value);
     // It fails whatever verdicts are asked for.
     assert_eq!(status(&diagnose(SEED, &["--baseline", text(&path), "--fail-on", "error-hidden"])), 1);
 }

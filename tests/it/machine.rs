@@ -50,7 +50,10 @@ const NAMES: [&str; 6] = [
 fn sarif(text: &str) -> Value {
     let value: Value = serde_json::from_str(text).unwrap();
     let schema = fs::read_to_string(repository().join("fixtures/schemas/sarif-2.1.0-rtm.5.json")).unwrap();
-    let schema: Value = serde_json::from_str(&schema).unwrap();
+    // The published pattern of a language has a bracket too many, which is no regular expression.
+    let wrong = r"^[a-zA-Z]{2}|^[a-zA-Z]{2}-[a-zA-Z]{2}]?$";
+    assert!(schema.contains(wrong));
+    let schema: Value = serde_json::from_str(&schema.replace(wrong, "^[a-zA-Z]{2}(-[a-zA-Z]{2})?$")).unwrap();
     let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
     let errors: Vec<String> =
         validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
