@@ -2,7 +2,7 @@
 //! against, so that only what is new fails. Pure: text in, text out.
 //!
 //! A finding is known by agent, verdict, tool and the keys that do not fit. Traces and argument values are not in it:
-//! the same mistake in another run is the same finding. How often it occurs is kept for people; it does not make it new.
+//! the same mistake in another run is the same finding. How often it occurs is kept for people, and makes nothing new.
 
 use std::collections::BTreeMap;
 
