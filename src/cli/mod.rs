@@ -3,6 +3,8 @@
 //!
 //! One command, one file: its `Args` (whose comments are the Korean help) and one function.
 
+mod baseline;
+mod compare;
 mod diagnose;
 mod doctor;
 mod exit;
@@ -50,7 +52,7 @@ const HELP_TEMPLATE: &str = "\
     disable_help_flag = true,
     disable_version_flag = true,
     arg_required_else_help = true,
-    after_help = "종료 상태: 0 마침 · 1 --fail-on 이나 --strict 에 걸림 · 2 잘못된 사용 · 3 파일·저장소를 열지 못함"
+    after_help = "종료 상태: 0 마침 · 1 --fail-on, --baseline, --strict 따위에 걸림 · 2 잘못된 사용 · 3 파일·저장소를 열지 못함"
 )]
 struct Cli {
     /// 도움말을 보여줍니다
@@ -74,6 +76,9 @@ enum Command {
     /// 실행마다 판정 하나와 근거 span, 고칠 곳을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Diagnose(diagnose::Args),
+    /// 두 무리의 실행을 견주어 무엇이 나아지고 나빠졌는지, 우연의 범위인지 보여줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Compare(compare::Args),
     /// 실행 하나를 나무 모양과 시간으로 펼치고, 판정을 다시 끌어내는 SQL 을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Explain(explain::Args),
@@ -156,6 +161,7 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Ingest(args) => ingest::run(texts, &args),
         Command::Receive(args) => receive::run(texts, &args),
         Command::Diagnose(args) => diagnose::run(texts, &args),
+        Command::Compare(args) => compare::run(texts, &args),
         Command::Explain(args) => explain::run(texts, &args),
         Command::Review(args) => review::run(texts, &args),
         Command::HqCandidates(args) => hq::run(texts, &args),
