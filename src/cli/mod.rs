@@ -75,7 +75,7 @@ enum Command {
     Receive(receive::Args),
     /// 실행마다 판정 하나와 근거 span, 고칠 곳을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
-    Diagnose(diagnose::Args),
+    Diagnose(Box<diagnose::Args>),
     /// 두 무리의 실행을 견주어 무엇이 나아지고 나빠졌는지, 우연의 범위인지 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Compare(compare::Args),
