@@ -15,7 +15,7 @@ use crate::render::{Texts, errors};
 use crate::store::{Scope, Store};
 
 /// Nanoseconds of a day.
-const DAY_NS: i64 = 86_400_000_000_000;
+pub(super) const DAY_NS: i64 = 86_400_000_000_000;
 
 /// `taco-trace diagnose` 의 인자
 #[derive(Debug, clap::Args)]

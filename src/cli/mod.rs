@@ -11,6 +11,7 @@ mod failure;
 mod ingest;
 mod load;
 mod mask;
+mod page;
 mod receive;
 mod report;
 mod rules;
@@ -74,6 +75,9 @@ enum Command {
     /// 실행 하나를 나무 모양과 시간으로 펼치고, 판정을 다시 끌어내는 SQL 을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Explain(explain::Args),
+    /// 판정 결과를 HTML 페이지 하나로 만듭니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Report(page::Args),
     /// 판정 규칙의 목록과 SQL 을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Rules(rules::Args),
@@ -134,6 +138,7 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Receive(args) => receive::run(texts, &args),
         Command::Diagnose(args) => diagnose::run(texts, &args),
         Command::Explain(args) => explain::run(texts, &args),
+        Command::Report(args) => page::run(texts, &args),
         Command::Rules(args) => rules::run(texts, &args),
         Command::Store(args) => store::run(texts, &args),
         Command::Doctor(args) => doctor::run(texts, &args),

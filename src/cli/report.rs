@@ -93,7 +93,8 @@ fn view(outcome: &Outcome, show_all: bool) -> Report<'_> {
     }
 }
 
-fn run_view(run: &JudgedRun) -> RunView<'_> {
+/// What a report shows of a run.
+pub(crate) fn run_view(run: &JudgedRun) -> RunView<'_> {
     RunView {
         diagnosis: &run.diagnosis,
         start_time: korean_time(run.start_ns),

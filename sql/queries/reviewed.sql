@@ -1,0 +1,5 @@
+-- Findings of which a person said something, and what they said last.
+SELECT f.trace_id, f.place, f.review
+FROM findings f
+WHERE f.review IS NOT NULL
+ORDER BY f.trace_id, f.place;
