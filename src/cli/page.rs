@@ -11,10 +11,10 @@ use super::{exit, load, report, terminal};
 use crate::diagnose::{DraftMode, JudgedRun, Outcome, diagnose};
 use crate::ingest::mask::Masker;
 use crate::model::{Coverage, Rule, Verdict};
+use crate::render::Texts;
 use crate::render::page::{self, Counted, Page, PageRun, Recurring};
 use crate::render::terminal::{RunView, UnjudgedView};
 use crate::render::tree::Node;
-use crate::render::Texts;
 use crate::store::{
     RULE_SET, RecurringRow, Reviews, Scope, SpanRecord, Store, UnjudgedRow, korean_time, rule_set_sha256,
 };
@@ -223,9 +223,14 @@ fn counted(outcome: &Outcome) -> Vec<Counted<'_>> {
         date: korean_date(run.start_ns),
         agent: run.diagnosis.agent_name.as_deref(),
         verdict: Some(run.diagnosis.verdict),
+        also: &run.diagnosis.also_found,
     });
-    let unjudged =
-        outcome.unjudged.iter().map(|run| Counted { date: korean_date(run.start_ns), agent: None, verdict: None });
+    let unjudged = outcome.unjudged.iter().map(|run| Counted {
+        date: korean_date(run.start_ns),
+        agent: None,
+        verdict: None,
+        also: &[],
+    });
     judged.chain(unjudged).collect()
 }
 

@@ -58,6 +58,8 @@ pub struct Counted<'a> {
     pub agent: Option<&'a str>,
     /// Its verdict; none when it cannot be judged.
     pub verdict: Option<Verdict>,
+    /// The other verdicts that hold.
+    pub also: &'a [Verdict],
 }
 
 /// A run that is on the page.
@@ -111,7 +113,8 @@ pub fn page(texts: &Texts, page: &Page<'_>) -> String {
     let counts = count(page.counted.iter());
     let dates = dates(page);
     let data = json_for_html(&Data::of(texts, page, dates));
-    let tiles: Vec<Tile> = Verdict::ALL.iter().zip(counts).map(|(verdict, count)| tile(*verdict, count)).collect();
+    let tiles: Vec<Tile> =
+        Verdict::ALL.iter().zip(counts).map(|(verdict, count)| tile(page, *verdict, count)).collect();
     let total = chart::total(&counts);
     let values = context! {
         csp => csp(),
@@ -123,7 +126,7 @@ pub fn page(texts: &Texts, page: &Page<'_>) -> String {
         total,
         problems => problems(&counts),
         unjudged => counts[UNJUDGED],
-        agents => agents_of(page).len(),
+        agents => agents_of(page).keys().flatten().count(),
         tiles => Serde(tiles),
         days => words.days(page),
         agent_chart => words.agents(page),
@@ -218,7 +221,8 @@ fn period(page: &Page<'_>, dates: Option<(NaiveDate, NaiveDate)>) -> Option<(Str
 
 fn agents_of<'a>(page: &'a Page<'_>) -> BTreeMap<Option<&'a str>, Counts> {
     let mut agents: BTreeMap<Option<&str>, Counts> = BTreeMap::new();
-    for run in &page.counted {
+    // Without a final answer nobody knows whose run it was.
+    for run in page.counted.iter().filter(|run| run.verdict.is_some()) {
         agents.entry(run.agent).or_default()[kind(run.verdict)] += 1;
     }
     agents
@@ -233,10 +237,13 @@ struct Tile {
     /// Where to fix it; of an argument verdict either of two.
     fix: Vec<&'static str>,
     count: u64,
+    /// Runs in which it holds beside a more important one.
+    beside: usize,
 }
 
-fn tile(verdict: Verdict, count: u64) -> Tile {
-    Tile { kind: kind(Some(verdict)), slug: verdict.slug(), label: verdict.label(), fix: fixes(verdict), count }
+fn tile(page: &Page<'_>, verdict: Verdict, count: u64) -> Tile {
+    let beside = page.counted.iter().filter(|run| run.also.contains(&verdict)).count();
+    Tile { beside, kind: kind(Some(verdict)), slug: verdict.slug(), label: verdict.label(), fix: fixes(verdict), count }
 }
 
 fn fixes(verdict: Verdict) -> Vec<&'static str> {
@@ -401,7 +408,7 @@ impl Words<'_> {
             .map(|(label, count)| context! { label, count })
             .collect();
         let values = context! { day => name, agent => name, total => chart::total(counts), parts,
-            problems => problems(counts) };
+        problems => problems(counts) };
         self.phrase(key, values)
     }
 
@@ -465,10 +472,7 @@ impl Words<'_> {
         let shown = |name: Option<&str>| name.map_or_else(|| self.word("nobody"), |name| plain_short(name, NAME_CHARS));
         let bar = |label: String, link: String, counts: &Counts| Bar {
             title: self.bar_title("agent_bar", &label, counts),
-            note: self.phrase(
-                "agent_note",
-                context! { total => chart::total(counts), problems => problems(counts) },
-            ),
+            note: self.phrase("agent_note", context! { total => chart::total(counts), problems => problems(counts) }),
             label,
             link,
             counts: *counts,
@@ -495,7 +499,7 @@ impl Words<'_> {
             "agents_text",
             context! {
                 count => agents.len(),
-                worst => worst.map(|(name, _)| shown(*name)),
+                worst => worst.map(|(name, _)| shown(*name)), left_out => count(page.counted.iter())[UNJUDGED],
                 problems => worst.map_or(0, |(_, counts)| problems(counts)),
             },
         );
@@ -541,9 +545,10 @@ impl Words<'_> {
                 word(self.texts, "undefined"),
             ]],
             Rule::ArgsMismatch => {
-                let missing = finding.missing_keys.iter().map(|key| {
-                    [plain_short(key, NAME_CHARS), self.word("missing_value"), self.word("required")]
-                });
+                let missing = finding
+                    .missing_keys
+                    .iter()
+                    .map(|key| [plain_short(key, NAME_CHARS), self.word("missing_value"), self.word("required")]);
                 let types = finding.type_errors.iter().map(|error| {
                     let (before, declared) = error.rsplit_once(" → ").unwrap_or((error, ""));
                     let (key, received) = before.rsplit_once(": ").unwrap_or((before, ""));
@@ -572,11 +577,7 @@ impl Words<'_> {
                         self.phrase("tool_error_value", context! { count => errors, later => 0 }),
                         self.word("tool_error_rule"),
                     ],
-                    [
-                        self.word("final"),
-                        run.diagnosis.final_status.as_str().to_owned(),
-                        self.word("final_rule"),
-                    ],
+                    [self.word("final"), run.diagnosis.final_status.as_str().to_owned(), self.word("final_rule")],
                 ]
             }
         }

@@ -2,15 +2,15 @@
 // The list of runs: filter, sort, open. Text from traces reaches the page through textContent alone.
 (() => {
   const WORDS = {
-    all: "모든 실행", attention: "문제 있는 실행", allAgents: "모든 에이전트", allTools: "모든 도구",
-    nobody: "(이름 없음)", dismissed: "검토에서 제외", confirmed: "검토에서 확인", also: "함께 걸린 판정",
+    all: "모든 실행", attention: "문제 있는 실행", attentionMore: "문제 있는 실행과 판정 불가", calls: "호출", took: "걸린 시간", allAgents: "모든 에이전트", allTools: "모든 도구",
+    nobody: "(이름 없음)", dismissed: "검토에서 제외", confirmed: "검토에서 확인", with: "함께",
     evidence: "근거", fix: "고칠 곳", draft: "수정안", notes: "참고", spans: "span 의 시간",
     item: "항목", recorded: "기록", defined: "정의", cells: "판정이 기댄 칸", schema: "인자 스키마", args: "인자",
-    look: "더 보기", trace: "trace_id", end: "최종 답변", dark: "어둡게", light: "밝게",
+    trace: "trace_id", chosen: "고른 것", dark: "어둡게", light: "밝게",
     count: (shown, all) => [`${number(all)}건 가운데 `, `${number(shown)}건`],
     none: "조건에 맞는 실행이 없습니다.", more: (rest) => `더 보기 (${number(rest)}건 남음)`,
-    tools: (rest) => `외 ${number(rest)}개`, after: (ms) => `${time(ms)} 뒤`, no: (finding) => `근거 ${finding}`,
-    failed: "실행이 error 로 끝남",
+    tools: (rest) => `외 ${number(rest)}개`, after: (ms) => ms ? `${exact(ms)} 뒤` : "처음", no: (finding) => `근거 ${finding}`,
+    failed: "error 로 끝남",
   };
   const PAGE = 100;
   const PRINTED = 1000;
@@ -30,10 +30,12 @@
   let state = { ...DEFAULTS }, found = [], drawn = 0;
 
   function number(value) { return value.toLocaleString("ko-KR"); }
-  function time(ms) {
-    if (ms < 10000) return `${number(ms)}ms`;
-    if (ms < 600000) return `${(ms / 1000).toFixed(1)}초`;
-    return `${number(Math.round(ms / 60000))}분`;
+  const exact = (ms) => `${number(ms)}ms`;
+  // One unit in a column of many: tenths of a second can be compared at a glance.
+  const seconds = (ms) => `${(ms / 1000).toLocaleString("ko-KR", { minimumFractionDigits: 1, maximumFractionDigits: 1 })}초`;
+  // A step of 1, 2 or 5 times a power of ten, at most five of them up to `most`.
+  function stepOf(most) {
+    for (let power = 1; ; power *= 10) for (const factor of [1, 2, 5]) if (power * factor * 5 >= most) return power * factor;
   }
   function make(tag, className, ...children) {
     const element = document.createElement(tag);
@@ -51,6 +53,12 @@
     use.setAttribute("href", `#m${kind}`);
     svg.append(use);
     return svg;
+  }
+  // A name in small letters breaks behind its joints.
+  function codeOf(name) {
+    const code = make("code");
+    name.split(/(?<=[_./-])/).forEach((part, index) => code.append(...(index ? [document.createElement("wbr"), part] : [part])));
+    return code;
   }
   const agentName = (run) => run.agent === null ? WORDS.nobody : data.names[run.agent];
   const toolNames = (run) => run.tools.map((tool) => data.names[tool]);
@@ -109,6 +117,8 @@
     draw(PAGE);
     const [before, count] = WORDS.count(found.length, runs.length);
     status.replaceChildren(...(found.length ? [before, make("b", "", count)] : [before, make("b", "", count), ` · ${WORDS.none}`]));
+    const chosen = ["q", "verdict", "agent", "tool", "from", "to"].filter((name) => state[name]);
+    status.append(make("span", "only-print", ` · ${WORDS.chosen}: ${chosen.map((name) => fields[name].selectedOptions ? fields[name].selectedOptions[0].text : state[name]).join(", ")}`));
     for (const th of table.tHead.rows[0].cells) {
       if (th.dataset.sort === state.sort) th.setAttribute("aria-sort", state.dir === "asc" ? "ascending" : "descending");
       else th.removeAttribute("aria-sort");
@@ -138,19 +148,25 @@
     more.hidden = drawn >= found.length;
     more.textContent = WORDS.more(found.length - drawn);
   }
+  function figure(head, text) {
+    const td = make("td", "n", text);
+    td.dataset.head = head;
+    return td;
+  }
   function row(run) {
     const button = make("button", "open-run", mark(run.v), make("span", "", labels[run.v]));
     button.type = "button";
     button.setAttribute("aria-expanded", "false");
     const says = make("p", "says", data.texts[run.says]);
     const what = make("td", "what", button, says);
+    if (run.also) button.append(make("span", "also", make("span", "", WORDS.with), ...run.also.flatMap((kind) => [mark(kind), make("span", "hidden", labels[kind])])));
     if (isDismissed(run)) button.append(make("span", "tag", WORDS.dismissed));
     const names = toolNames(run), shown = names.slice(0, 3);
-    const tools = make("span", "tools", ...shown.map((name) => make("code", "", name)));
+    const tools = make("span", "tools", ...shown.map(codeOf));
     if (names.length > shown.length) tools.append(make("span", "more-tools", WORDS.tools(names.length - shown.length)));
     const end = run.ok ? null : make("span", "error", WORDS.failed);
     const tr = make("tr", `run`, make("td", "when", run.at.slice(0, 10), make("span", "", run.at.slice(11))), what,
-      make("td", "", agentName(run), end), make("td", "tools-cell", tools), make("td", "n", number(run.calls)), make("td", "n", time(run.ms)));
+      make("td", "agent-cell", agentName(run), end), make("td", "tools-cell", tools), figure(WORDS.calls, number(run.calls)), figure(WORDS.took, seconds(run.ms)));
     tr.dataset.run = run.id;
     return tr;
   }
@@ -206,7 +222,7 @@
     return cell;
   }
   function findingOf(finding, place) {
-    const head = make("h4", "", make("span", "no", WORDS.no(place)), make("span", "", mark(finding.v), " ", labels[finding.v]), make("code", "", data.names[finding.tool]));
+    const head = make("h4", "", make("span", "no", WORDS.no(place)), make("span", "", mark(finding.v), " ", labels[finding.v]), codeOf(data.names[finding.tool]));
     if (finding.review) head.append(make("span", "tag", WORDS[finding.review]));
     const facing = make("table", "facing",
       make("thead", "", make("tr", "", ...[WORDS.item, WORDS.recorded, WORDS.defined].map((text) => make("th", "", text)))),
@@ -229,16 +245,22 @@
   }
   function fallOf(run) {
     const total = Math.max(1, ...run.spans.map((span) => span[5] + span[6]));
-    const ticks = [0, 0.25, 0.5, 0.75, 1].map((part) => make("span", "", part ? time(Math.round(total * part)) : "0"));
+    const step = stepOf(total), ticks = [];
+    for (let at = 0; at <= total; at += step) {
+      const tick = make("span", "", at === 0 ? "0" : step < 100 ? exact(at) : seconds(at));
+      tick.style.left = `${100 * at / total}%`;
+      ticks.push(tick);
+    }
     const box = make("div", "fall", make("div", "line axis", make("span"), make("span", "track", ...ticks), make("span")));
+    box.style.setProperty("--step", `${100 * step / total}%`);
     for (const [depth, isTool, name, id, isOk, offset, took, found, args] of run.spans) {
       const numbers = found.map((finding) => make("span", "no", WORDS.no(finding)));
-      const what = make("span", `what d${Math.min(depth, 4)}`, make(isTool ? "code" : "b", "", name === null ? WORDS.nobody : data.names[name]), ...numbers, make("code", "id", id));
+      const what = make("span", `what d${Math.min(depth, 4)}`, isTool ? codeOf(name === null ? WORDS.nobody : data.names[name]) : make("b", "", name === null ? WORDS.nobody : data.names[name]), ...numbers, make("code", "id", id));
       const bar = make("span", "bar");
       // Through the object model: the policy of the page allows no style attribute.
       bar.style.left = `${Math.min(99.5, 100 * offset / total)}%`;
       bar.style.width = `${100 * took / total}%`;
-      const end = make("span", "took", make("b", "", isOk ? time(took) : `${time(took)} error`), make("span", "", WORDS.after(offset)));
+      const end = make("span", "took", make("b", "", isOk ? exact(took) : `${exact(took)} error`), make("span", "", WORDS.after(offset)));
       const line = make("div", `line${isTool ? "" : " agent"}${isOk ? "" : " bad"}${found.length ? " evidence" : ""}`, what, make("span", "track", bar), end);
       if (args !== null) line.append(make("span", "args", args));
       box.append(line);
@@ -257,7 +279,7 @@
   }
   const distinct = (names) => [...new Set(names)].sort(order.compare).map((name) => [name, name]);
   const hasUnjudged = runs.some((run) => run.v === UNJUDGED);
-  options(fields.verdict, [["attention", WORDS.attention], ["all", WORDS.all]], slugs.map((slug, kind) => [slug, labels[kind]]).filter(([slug]) => slug !== "unjudged" || hasUnjudged));
+  options(fields.verdict, [["attention", hasUnjudged ? WORDS.attentionMore : WORDS.attention], ["all", WORDS.all]], slugs.map((slug, kind) => [slug, labels[kind]]).filter(([slug]) => slug !== "unjudged" || hasUnjudged));
   options(fields.agent, [["", WORDS.allAgents]], distinct(runs.map(agentName)));
   options(fields.tool, [["", WORDS.allTools]], distinct(runs.flatMap(toolNames)));
   for (const name of ["from", "to"]) {
