@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import tempfile
-import time
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"Enter": "\ue007", "Space": " ", "Escape": "\ue00c", "Tab": "\ue004", "ArrowDown": "\ue015", "ArrowUp": "\ue013"}
@@ -41,6 +40,7 @@ class Browser:
             "goog:chromeOptions": {"args": arguments},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
             "unhandledPromptBehavior": "ignore",
+            "timeouts": {"script": 2 * WAIT_SECONDS * 1000},
         }
         self.session = ""
         answer = self._send("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
@@ -85,13 +85,17 @@ class Browser:
         return self._at("POST", "/execute/sync", {"script": text, "args": list(arguments)})
 
     def wait(self, text, *arguments):
-        """Until the script says something true; the answer."""
-        end = time.monotonic() + WAIT_SECONDS
-        while time.monotonic() < end:
-            value = self.script(text, *arguments)
-            if value:
-                return value
-        raise AssertionError(f"never became true: {text} {arguments}")
+        """Until the script says something true, asked anew for each picture that is drawn; the answer."""
+        asked = (
+            "const done = arguments[arguments.length - 1], given = [...arguments].slice(0, -1), start = performance.now();"
+            f"const ask = () => {{ const value = (function () {{ {text} }})(...given);"
+            f"if (value || performance.now() - start > {WAIT_SECONDS * 1000}) done(value || null);"
+            "else requestAnimationFrame(ask) }; ask()"
+        )
+        value = self._at("POST", "/execute/async", {"script": asked, "args": list(arguments)})
+        if not value:
+            raise AssertionError(f"never became true: {text} {arguments}")
+        return value
 
     def find(self, css):
         return self._at("POST", "/element", {"using": "css selector", "value": css})

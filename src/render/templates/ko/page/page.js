@@ -44,7 +44,7 @@
     return element;
   }
   function mark(kind) {
-    const space = "http://www.w3.org/2000/svg";
+    const space = document.querySelector("svg").namespaceURI;
     const svg = document.createElementNS(space, "svg"), use = document.createElementNS(space, "use");
     svg.setAttribute("class", `mark k${kind}`);
     svg.setAttribute("width", "14");
@@ -329,9 +329,14 @@
   });
   more.addEventListener("click", () => draw(PAGE));
   if ("IntersectionObserver" in window) {
-    new IntersectionObserver((entries) => {
-      if (entries.some((entry) => entry.isIntersecting) && !more.hidden) draw(PAGE);
-    }, { rootMargin: "600px" }).observe(more);
+    const watcher = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting) || more.hidden) return;
+      draw(PAGE);
+      // Looked at anew: on a high screen it may be in sight still.
+      watcher.unobserve(more);
+      watcher.observe(more);
+    }, { rootMargin: "600px" });
+    watcher.observe(more);
   }
   addEventListener("hashchange", () => {
     const bare = location.hash.slice(1);
