@@ -1,7 +1,6 @@
--- What the rules found by tool and rule, a row an agent: what stands beside it
--- in how many agents it recurs. What a person dismissed is left out, and so
--- are runs without a name of their agent. A run counts once in a group.
--- Parameters: earliest start, start that is too late; NULL where there is none.
+-- What the rules found in the runs in scope by tool and rule, a row an agent,
+-- groups of most agents first. What a person dismissed is left out, and so are
+-- runs without a name of their agent. A run counts once in a group.
 WITH by_agent AS (
     SELECT
         f.tool_name AS tool_name,
@@ -14,8 +13,6 @@ WITH by_agent AS (
     FROM findings f
     WHERE f.agent_name IS NOT NULL
         AND f.review IS DISTINCT FROM 'dismissed'
-        AND ($1 IS NULL OR f.start_ns >= $1)
-        AND ($2 IS NULL OR f.start_ns < $2)
     GROUP BY f.tool_name, f.rule, f.priority, f.agent_name
 ),
 -- The same beside the sums of its group.

@@ -1,4 +1,5 @@
--- Findings of which a person said something, and what they said last.
+-- Findings of the runs in scope of which a person said something, and what was
+-- said last.
 SELECT f.trace_id, f.place, f.review
 FROM findings f
 WHERE f.review IS NOT NULL

@@ -57,8 +57,9 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let store = Store::open_existing(&args.db).map_err(Failure::from)?;
     let outcome = of_agent(diagnose(&store, texts, &scope, DraftMode::Template).map_err(Failure::from)?, args);
     let chosen = choose(&outcome, args.max_runs);
-    let spans = store.spans_of_runs(&chosen.trace_ids(), args.with_args).map_err(Failure::from)?;
-    let reviews = store.reviewed().map_err(Failure::from)?;
+    let trace_ids = chosen.trace_ids();
+    let spans = store.spans_of_runs(&trace_ids, args.with_args).map_err(Failure::from)?;
+    let reviews = store.reviewed(&trace_ids).map_err(Failure::from)?;
     let values = if args.with_args { Some(masker(&store)?) } else { None };
     let (recurring, alone) = recurring(store.recurring(&scope).map_err(Failure::from)?, args.agent.as_deref());
     let parts = Parts { texts, spans: &spans, reviews: &reviews, values: values.as_ref() };

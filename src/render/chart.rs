@@ -176,9 +176,9 @@ pub fn total(counts: &Counts) -> u64 {
 
 fn open(caption: &Caption<'_>, height: f64) -> String {
     let (id, title, description) = (caption.id, escape(caption.title), escape(caption.description));
-    format!(
-        r#"<svg class="chart" role="img" width="100%" height="{height:.0}" aria-labelledby="{id}-t {id}-d"><title id="{id}-t">{title}</title><desc id="{id}-d">{description}</desc>"#
-    )
+    let names = format!(r#"<title id="{id}-t">{title}</title><desc id="{id}-d">{description}</desc>"#);
+    let size = format!(r#"width="100%" height="{height:.0}""#);
+    format!(r#"<svg class="chart" role="img" {size} aria-labelledby="{id}-t {id}-d">{names}"#)
 }
 
 fn begin_bar(svg: &mut String, bar: &Bar) {

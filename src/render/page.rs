@@ -281,7 +281,7 @@ fn recurring(page: &Page<'_>) -> Vec<RecurringRow> {
             slug: verdict.slug(),
             label: verdict.label(),
             tool: plain_short(&group.tool_name, NAME_CHARS),
-            link: format!("#verdict={}&tool={}", verdict.slug(), url_part(&group.tool_name)),
+            link: format!("#verdict={}&tool={}", verdict.slug(), url_part(&plain_short(&group.tool_name, NAME_CHARS))),
             agents: group.agents.iter().map(|(name, runs)| (plain_short(name, NAME_CHARS), *runs)).collect(),
             runs: group.agents.iter().map(|(_, runs)| runs).sum(),
             first: group.first_date.clone(),
@@ -481,7 +481,9 @@ impl Words<'_> {
         let mut bars: Vec<Bar> = agents[..own]
             .iter()
             .map(|(name, counts)| {
-                let link = name.map_or_else(String::new, |name| format!("#verdict=all&agent={}", url_part(name)));
+                let link = name.map_or_else(String::new, |name| {
+                    format!("#verdict=all&agent={}", url_part(&plain_short(name, NAME_CHARS)))
+                });
                 bar(shown(*name), link, counts)
             })
             .collect();

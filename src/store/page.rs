@@ -28,6 +28,19 @@ pub struct RecurringRow {
 pub type Reviews = BTreeMap<String, BTreeMap<i64, String>>;
 
 impl Store {
+    /// Reads while the views are limited, and lifts the limit again.
+    fn limited<T>(
+        &self,
+        limit: impl FnOnce() -> Result<(), StoreError>,
+        read: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.need_views()?;
+        self.step("judge_scope", "BEGIN")?;
+        let found = limit().and_then(|()| read());
+        self.step("judge_scope", "ROLLBACK")?;
+        found
+    }
+
     /// Kept spans of these runs, by trace id, each in order of start. Without `with_args` arguments are left out, and
     /// so is the file in any case.
     ///
@@ -38,28 +51,22 @@ impl Store {
         trace_ids: &[String],
         with_args: bool,
     ) -> Result<BTreeMap<String, Vec<SpanRecord>>, StoreError> {
-        self.need_views()?;
-        self.step("judge_scope", "BEGIN")?;
-        let read = self.fill_scope(trace_ids).and_then(|()| {
-            self.rows(include_str!("../../sql/queries/spans_of_runs.sql"), params![with_args], span_record)
-        });
-        self.step("judge_scope", "ROLLBACK")?;
+        let sql = include_str!("../../sql/queries/spans_of_runs.sql");
+        let read = self.limited(|| self.fill_scope(trace_ids), || self.rows(sql, params![with_args], span_record))?;
         let mut spans: BTreeMap<String, Vec<SpanRecord>> = BTreeMap::new();
-        for span in read? {
+        for span in read {
             spans.entry(span.trace_id.clone()).or_default().push(span);
         }
         Ok(spans)
     }
 
-    /// What the rules found in the period of `scope`, by tool and rule, a row an agent: groups of most agents first,
+    /// What the rules found in the runs in `scope`, by tool and rule, a row an agent: groups of most agents first,
     /// the rows of a group together. Dismissed findings do not count.
     ///
     /// # Errors
     /// `Statement`.
     pub fn recurring(&self, scope: &Scope) -> Result<Vec<RecurringRow>, StoreError> {
-        self.need_views()?;
-        let period = params![scope.since_ns, scope.before_ns];
-        self.rows(include_str!("../../sql/queries/recurring.sql"), period, |row| {
+        let row = |row: &duckdb::Row<'_>| {
             Ok(RecurringRow {
                 tool_name: row.get(0)?,
                 rule: row.get(1)?,
@@ -68,23 +75,25 @@ impl Store {
                 first_date: row.get(4)?,
                 last_date: row.get(5)?,
             })
-        })
+        };
+        let sql = include_str!("../../sql/queries/recurring.sql");
+        self.limited(|| self.set_scope(scope), || self.rows(sql, [], row))
     }
 
-    /// What people said of findings.
+    /// What people said of the findings of these runs.
     ///
     /// # Errors
     /// `Statement`.
-    pub fn reviewed(&self) -> Result<Reviews, StoreError> {
+    pub fn reviewed(&self, trace_ids: &[String]) -> Result<Reviews, StoreError> {
         let mut reviews = Reviews::new();
         // Nobody said anything in most stores: then the rules need not be asked.
         if !self.has_rows("reviews")? {
             return Ok(reviews);
         }
-        self.need_views()?;
-        let rows = self.rows(include_str!("../../sql/queries/reviewed.sql"), [], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?))
-        })?;
+        let row =
+            |row: &duckdb::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?));
+        let sql = include_str!("../../sql/queries/reviewed.sql");
+        let rows = self.limited(|| self.fill_scope(trace_ids), || self.rows(sql, [], row))?;
         for (trace_id, place, review) in rows {
             reviews.entry(trace_id).or_default().insert(place, review);
         }

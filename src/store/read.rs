@@ -249,6 +249,13 @@ impl Store {
     }
 
     fn limit(&self, scope: &Scope) -> Result<(), StoreError> {
+        self.set_scope(scope)?;
+        let first_ns = if scope.limits_traces() { Some(self.first_start(scope.since_ns)?) } else { None };
+        views::keep_judged(&self.connection, first_ns)
+    }
+
+    /// Limits the views to `scope`, within a transaction that is rolled back later.
+    pub(super) fn set_scope(&self, scope: &Scope) -> Result<(), StoreError> {
         let step = || StoreError::statement("queries/scope.sql");
         self.connection
             .execute(
@@ -266,8 +273,7 @@ impl Store {
                 )
                 .map_err(step())?;
         }
-        let first_ns = if scope.limits_traces() { Some(self.first_start(scope.since_ns)?) } else { None };
-        views::keep_judged(&self.connection, first_ns)
+        Ok(())
     }
 
     /// A time before which no run in `judge_scope` starts: `since_ns`, or else the start of the first.

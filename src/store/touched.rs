@@ -80,17 +80,16 @@ impl Store {
     }
 
     fn limit_to(&self, trace_ids: &[String]) -> Result<(), StoreError> {
-        let step = || StoreError::statement("judge_scope");
-        self.connection
-            .execute_batch("UPDATE judge_settings SET scoped = TRUE, tool_set_override = NULL")
-            .map_err(step())?;
         self.fill_scope(trace_ids)?;
         views::keep_judged(&self.connection, Some(self.first_start(None)?))
     }
 
-    /// Puts these traces into `judge_scope`.
+    /// Limits the views to these traces, within a transaction that is rolled back later.
     pub(super) fn fill_scope(&self, trace_ids: &[String]) -> Result<(), StoreError> {
         let step = || StoreError::statement("judge_scope");
+        self.connection
+            .execute_batch("UPDATE judge_settings SET scoped = TRUE, tool_set_override = NULL")
+            .map_err(step())?;
         let mut scope = self.connection.appender("judge_scope").map_err(step())?;
         for trace_id in trace_ids {
             scope.append_row(params![trace_id]).map_err(step())?;

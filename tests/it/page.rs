@@ -394,34 +394,45 @@ fn recurring(html: &str) -> Vec<String> {
 #[test]
 fn what_recurs_is_listed_unless_it_was_dismissed() {
     let place = days();
-    let listed = recurring(&page_of(&place, &[]));
-    // Counted anew from what diagnose says.
-    let mut groups: BTreeMap<(String, String), BTreeMap<String, usize>> = BTreeMap::new();
-    for run in diagnosed(&place, &[]) {
-        let mut seen: Vec<(String, String)> = Vec::new();
-        for finding in run["findings"].as_array().unwrap() {
-            let key =
-                (finding["tool_name"].as_str().unwrap().to_owned(), finding["verdict"].as_str().unwrap().to_owned());
-            if !seen.contains(&key) {
-                seen.push(key.clone());
-                *groups.entry(key).or_default().entry(run["agent_name"].as_str().unwrap().to_owned()).or_default() += 1;
+    for more in [&[][..], &["--since", "2026-10-05"], &["--until", "2026-10-05"]] {
+        let html = page_of(&place, more);
+        let listed = recurring(&html);
+        // Counted anew from what diagnose says.
+        let mut groups: BTreeMap<(String, String), BTreeMap<String, usize>> = BTreeMap::new();
+        for run in diagnosed(&place, more) {
+            let mut seen: Vec<(String, String)> = Vec::new();
+            for finding in run["findings"].as_array().unwrap() {
+                let key = (
+                    finding["tool_name"].as_str().unwrap().to_owned(),
+                    finding["verdict"].as_str().unwrap().to_owned(),
+                );
+                if !seen.contains(&key) {
+                    seen.push(key.clone());
+                    *groups
+                        .entry(key)
+                        .or_default()
+                        .entry(run["agent_name"].as_str().unwrap().to_owned())
+                        .or_default() += 1;
+                }
             }
         }
+        let mut expected: Vec<String> = groups
+            .iter()
+            .filter(|(_, agents)| agents.len() > 1)
+            .map(|((tool, verdict), agents)| {
+                format!("{tool}|{verdict}|{}|{}", agents.len(), agents.values().sum::<usize>())
+            })
+            .collect();
+        let mut sorted = listed.clone();
+        sorted.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(sorted, expected);
+        assert!(!listed.is_empty());
+        let alone = groups.len() - expected.len();
+        assert_eq!(html.contains(&format!("판정 {alone}가지는 뺐습니다")), alone > 0);
     }
-    let mut expected: Vec<String> = groups
-        .iter()
-        .filter(|(_, agents)| agents.len() > 1)
-        .map(|((tool, verdict), agents)| {
-            format!("{tool}|{verdict}|{}|{}", agents.len(), agents.values().sum::<usize>())
-        })
-        .collect();
-    let mut sorted = listed.clone();
-    sorted.sort_unstable();
-    expected.sort_unstable();
-    assert_eq!(sorted, expected);
+    let listed = recurring(&page_of(&place, &[]));
     assert!(listed.len() > 2, "{listed:?}");
-    let alone = groups.len() - expected.len();
-    assert!(page_of(&place, &[]).contains(&format!("판정 {alone}가지는 뺐습니다")));
     // One agent's runs dismissed leave the group with that agent gone.
     let store = open(&place.db());
     store

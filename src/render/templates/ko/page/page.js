@@ -225,7 +225,11 @@
     const head = make("h4", "", make("span", "no", WORDS.no(place)), make("span", "", mark(finding.v), " ", labels[finding.v]), codeOf(data.names[finding.tool]));
     if (finding.review) head.append(make("span", "tag", WORDS[finding.review]));
     const facing = make("table", "facing",
-      make("thead", "", make("tr", "", ...[WORDS.item, WORDS.recorded, WORDS.defined].map((text) => make("th", "", text)))),
+      make("thead", "", make("tr", "", ...[WORDS.item, WORDS.recorded, WORDS.defined].map((text) => {
+        const th = make("th", "", text);
+        th.scope = "col";
+        return th;
+      }))),
       make("tbody", "", ...finding.rows.map((cells) => make("tr", "", ...cells.map((text) => make("td", "", text))))));
     const calls = make("ul", "calls", ...finding.calls.map(([id, took, state]) =>
       make("li", "", make("code", "", id), make("span", "", took), make("span", state === "error" ? "bad" : "", state))));
