@@ -11,7 +11,7 @@ use crate::model::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, Rule, 
 use crate::render::Texts;
 use crate::render::draft::{DraftFacts, MissingKey, Provider, draft, find_provider};
 use crate::render::notes::{NoteFacts, NoteKind, note};
-use crate::render::summary::{CallFacts, FindingFacts, RunFacts, TypeError, summary};
+use crate::render::summary::{CallFacts, FindingFacts, RunFacts, TypeError, summary, summary_without_values};
 use crate::store::{
     CallRow, FindingRow, NoteRow, ReviewedRow, RunRow, Scope, Store, StoreError, ToolSetRow, UnjudgedRow,
 };
@@ -35,6 +35,17 @@ pub struct JudgedRun {
     pub calls: BTreeMap<String, (Option<i64>, Option<Status>)>,
     /// Today's description of the tool that a draft is for.
     pub described_tool: Option<DescribedTool>,
+    /// Its summary and notes without values, where those of the diagnosis hold any.
+    pub without_values: Option<Told>,
+}
+
+/// Summary and notes without any value of an argument or of a result, for what leaves the site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// One or two Korean sentences.
+    pub summary: String,
+    /// Facts that are no verdict.
+    pub notes: Vec<String>,
 }
 
 /// The tool whose description has a draft.
@@ -149,6 +160,10 @@ fn judged_run(
     let judgement = judge(&findings);
     let facts = run_facts(&run, &groups, &findings, called, judgement.verdict, &judgement.also_found);
     let (described_tool, description_draft) = description_draft(texts, &findings, definitions);
+    let holds_values = facts.findings.iter().any(|finding| !finding.type_errors.is_empty())
+        || noted.iter().any(|row| NoteKind::from_name(&row.note).is_some_and(NoteKind::shows_value));
+    let without_values = holds_values
+        .then(|| Told { summary: summary_without_values(texts, &facts), notes: notes_of(texts, noted, false) });
     let diagnosis = Diagnosis {
         trace_id: run.trace_id,
         agent_name: run.agent_name,
@@ -157,7 +172,7 @@ fn judged_run(
         verdict: judgement.verdict,
         also_found: judgement.also_found,
         findings,
-        notes: notes_of(texts, noted),
+        notes: notes_of(texts, noted, true),
         fix_target: judgement.fix_target,
         description_draft,
         summary: summary(texts, &facts),
@@ -182,6 +197,7 @@ fn judged_run(
             .map(|row| (row.span_id.clone(), (row.has_span.then_some(row.duration_ms), row.status)))
             .collect(),
         described_tool,
+        without_values,
     }
 }
 
@@ -354,7 +370,7 @@ fn top_level_keys(args_key: Option<&str>) -> Vec<String> {
 
 /// Notes in words. The ways in which the arguments of one stretch were written come as a row each and
 /// become one note: whether keys stand in another order, or only spacing and escapes differ.
-fn notes_of(texts: &Texts, rows: &[NoteRow]) -> Vec<String> {
+fn notes_of(texts: &Texts, rows: &[NoteRow], with_values: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let mut rest = rows;
     while let Some(row) = rest.first() {
@@ -374,7 +390,7 @@ fn notes_of(texts: &Texts, rows: &[NoteRow]) -> Vec<String> {
                     span_id: row.span_id.clone(),
                     measured: row.measured,
                     limit: row.allowed,
-                    detail: row.detail.clone(),
+                    detail: if with_values || !kind.shows_value() { row.detail.clone() } else { None },
                 },
             ));
         }

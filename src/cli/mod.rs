@@ -14,6 +14,7 @@ mod hq;
 mod ingest;
 mod load;
 mod mask;
+mod page;
 mod receive;
 mod report;
 mod review;
@@ -99,6 +100,9 @@ enum Command {
         subcommand_value_name = "명령"
     )]
     HqCandidates(hq::Args),
+    /// 판정 결과를 HTML 페이지 하나로 만듭니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Report(page::Args),
     /// 판정 규칙의 목록과 SQL 을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Rules(rules::Args),
@@ -165,6 +169,7 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Explain(args) => explain::run(texts, &args),
         Command::Review(args) => review::run(texts, &args),
         Command::HqCandidates(args) => hq::run(texts, &args),
+        Command::Report(args) => page::run(texts, &args),
         Command::Rules(args) => rules::run(texts, &args),
         Command::Sql(args) => sql::run(texts, &args),
         Command::Store(args) => store::run(texts, &args),

@@ -233,7 +233,8 @@ fn view<'a>(outcome: &'a Outcome, options: &Options<'_>) -> Report<'a> {
     }
 }
 
-fn run_view(run: &JudgedRun, folded: bool) -> RunView<'_> {
+/// What a report shows of a run; `folded` when the baseline has all of it.
+pub(crate) fn run_view(run: &JudgedRun, folded: bool) -> RunView<'_> {
     RunView {
         diagnosis: &run.diagnosis,
         start_time: korean_time(run.start_ns),

@@ -5,13 +5,14 @@
 //! a folder beside `ko` with files of the same names.
 
 pub mod baseline;
+pub mod chart;
 pub mod compare;
 pub mod doctor;
 pub mod draft;
 pub mod drift;
 pub mod errors;
-pub mod hq;
 pub mod github;
+pub mod hq;
 pub mod issues;
 pub mod josa;
 pub mod junit;
@@ -19,6 +20,7 @@ pub mod layout;
 pub mod machine;
 pub mod markdown;
 pub mod notes;
+pub mod page;
 pub mod receive;
 pub mod review;
 pub mod rows;
@@ -55,6 +57,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("masked.j2", include_str!("templates/ko/masked.j2")),
     ("masked_list.j2", include_str!("templates/ko/masked_list.j2")),
     ("notes.j2", include_str!("templates/ko/notes.j2")),
+    ("page.html.j2", include_str!("templates/ko/page/page.html.j2")),
+    ("page_words.j2", include_str!("templates/ko/page/words.j2")),
     ("receive.j2", include_str!("templates/ko/receive.j2")),
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),
     ("review_words.j2", include_str!("templates/ko/review_words.j2")),
@@ -80,7 +84,10 @@ impl Texts {
     pub fn korean() -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        environment.set_auto_escape_callback(|name| match name.ends_with(".html.j2") {
+            true => minijinja::AutoEscape::Html,
+            false => minijinja::AutoEscape::None,
+        });
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
         environment.set_syntax(syntax.expect("only delimiters can be refused, and they are the usual ones"));
         let particles = Particles::parse(include_str!("templates/ko/particles.txt"));

@@ -237,7 +237,7 @@ impl Page<'_> {
 }
 
 /// A cell or a count as `table[row].column = value`, the way a person would look it up.
-fn evidence_line(evidence: &Evidence) -> String {
+pub(super) fn evidence_line(evidence: &Evidence) -> String {
     let value = match &evidence.value {
         EvidenceValue::Text(text) => plain_short(text, ARGUMENT_CHARS),
         EvidenceValue::Integer(number) => number.to_string(),

@@ -518,27 +518,30 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn spans_of(&self, trace_id: &str) -> Result<Vec<SpanRecord>, StoreError> {
-        self.rows(include_str!("../../sql/queries/spans.sql"), params![trace_id], |row| {
-            Ok(SpanRecord {
-                trace_id: row.get(0)?,
-                span_id: row.get(1)?,
-                parent_span_id: row.get(2)?,
-                start_time: row.get(3)?,
-                operation: row.get(4)?,
-                agent_name: row.get(5)?,
-                tool_name: row.get(6)?,
-                tool_args: row.get(7)?,
-                status: status(row, 8)?,
-                duration_ms: row.get(9)?,
-                start_ns: row.get(10)?,
-                end_ns: row.get(11)?,
-                parent_lost: row.get(12)?,
-                convention: row.get(13)?,
-                path: row.get(14)?,
-                line: row.get(15)?,
-            })
-        })
+        self.rows(include_str!("../../sql/queries/spans.sql"), params![trace_id], span_record)
     }
+}
+
+/// A row of `queries/spans.sql` and of `queries/spans_of_runs.sql`.
+pub(super) fn span_record(row: &Row<'_>) -> duckdb::Result<SpanRecord> {
+    Ok(SpanRecord {
+        trace_id: row.get(0)?,
+        span_id: row.get(1)?,
+        parent_span_id: row.get(2)?,
+        start_time: row.get(3)?,
+        operation: row.get(4)?,
+        agent_name: row.get(5)?,
+        tool_name: row.get(6)?,
+        tool_args: row.get(7)?,
+        status: status(row, 8)?,
+        duration_ms: row.get(9)?,
+        start_ns: row.get(10)?,
+        end_ns: row.get(11)?,
+        parent_lost: row.get(12)?,
+        convention: row.get(13)?,
+        path: row.get(14)?,
+        line: row.get(15)?,
+    })
 }
 
 fn status(row: &Row<'_>, index: usize) -> duckdb::Result<Status> {

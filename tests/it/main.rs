@@ -26,6 +26,7 @@ mod mask;
 mod merge;
 mod migrations;
 mod oracle;
+mod page;
 mod parallel;
 mod people;
 mod portable;
