@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::review::Review;
+use super::review::{Review, ReviewKind};
 use super::span::Status;
 
 /// The five rules, in order of priority (seed 002, 자동 검증 9).
@@ -231,6 +231,15 @@ pub struct Finding {
     /// What a person last said of it; in no JSON, whose schema is published.
     #[serde(skip)]
     pub review: Option<Review>,
+}
+
+impl Finding {
+    /// The reason for which a person dismissed it, if one did.
+    #[must_use]
+    pub fn dismissed_for(&self) -> Option<&str> {
+        let review = self.review.as_ref().filter(|review| review.decision == ReviewKind::Dismissed);
+        review.map(|review| review.reason.as_str())
+    }
 }
 
 fn rule_label<S: Serializer>(rule: &Rule, serializer: S) -> Result<S::Ok, S::Error> {

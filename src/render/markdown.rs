@@ -56,7 +56,7 @@ fn list_marker(text: &str) -> Option<usize> {
 pub fn report(texts: &Texts, report: &Report<'_>) -> String {
     let mut document = Document { texts, out: String::new() };
     document.counts(report);
-    for run in report.runs.iter().filter(|run| run.diagnosis.verdict != Verdict::Normal) {
+    for run in report.runs.iter().filter(|run| run.diagnosis.verdict != Verdict::Normal && !run.folded) {
         document.attention(run);
     }
     document.normal(report);

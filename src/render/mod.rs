@@ -4,18 +4,25 @@
 //! Markdown and the tree of `explain`. Queries nothing, decides nothing, does no I/O. Another language is
 //! a folder beside `ko` with files of the same names.
 
+pub mod baseline;
+pub mod compare;
 pub mod doctor;
 pub mod draft;
 pub mod drift;
 pub mod errors;
 pub mod hq;
+pub mod github;
 pub mod issues;
 pub mod josa;
+pub mod junit;
 pub mod layout;
+pub mod machine;
 pub mod markdown;
 pub mod notes;
 pub mod receive;
 pub mod review;
+pub mod rows;
+pub mod sarif;
 pub mod store;
 pub mod summary;
 pub mod terminal;
@@ -33,6 +40,8 @@ use layout::{plain_short, thousands};
 
 /// Every template by its file name.
 const TEMPLATES: &[(&str, &str)] = &[
+    ("baseline_words.j2", include_str!("templates/ko/baseline_words.j2")),
+    ("compare_words.j2", include_str!("templates/ko/compare_words.j2")),
     ("doctor.j2", include_str!("templates/ko/doctor.j2")),
     ("doctor_suggestion.j2", include_str!("templates/ko/doctor_suggestion.j2")),
     ("draft.j2", include_str!("templates/ko/draft.j2")),
@@ -42,6 +51,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("ingest_summary.j2", include_str!("templates/ko/ingest_summary.j2")),
     ("extracted.j2", include_str!("templates/ko/extracted.j2")),
     ("issue_reasons.j2", include_str!("templates/ko/issue_reasons.j2")),
+    ("machine_words.j2", include_str!("templates/ko/machine_words.j2")),
     ("masked.j2", include_str!("templates/ko/masked.j2")),
     ("masked_list.j2", include_str!("templates/ko/masked_list.j2")),
     ("notes.j2", include_str!("templates/ko/notes.j2")),
@@ -49,6 +59,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),
     ("review_words.j2", include_str!("templates/ko/review_words.j2")),
     ("skipped_lines.j2", include_str!("templates/ko/skipped_lines.j2")),
+    ("sql_words.j2", include_str!("templates/ko/sql_words.j2")),
     ("store_words.j2", include_str!("templates/ko/store_words.j2")),
     ("summary.j2", include_str!("templates/ko/summary.j2")),
     ("watch.j2", include_str!("templates/ko/watch.j2")),

@@ -44,6 +44,8 @@ pub struct RunView<'a> {
     pub calls: &'a BTreeMap<String, (Option<i64>, Option<Status>)>,
     /// Tool and its description as it stands, when there is a draft.
     pub described: Option<(&'a str, &'a str)>,
+    /// Whether it is only counted: a baseline has all that was found in it.
+    pub folded: bool,
 }
 
 /// One run that could not be judged.
@@ -97,7 +99,7 @@ pub(super) const ARGUMENT_CHARS: usize = 400;
 pub fn report(texts: &Texts, report: &Report<'_>, style: Style) -> String {
     let mut page = Page { texts, style, out: String::new() };
     page.counts(report);
-    for run in report.runs.iter().filter(|run| run.diagnosis.verdict != Verdict::Normal) {
+    for run in report.runs.iter().filter(|run| run.diagnosis.verdict != Verdict::Normal && !run.folded) {
         page.attention(run);
     }
     page.normal(report);

@@ -5,9 +5,11 @@
 //! `migrations/`, and what they return is plain data. Start with [`Store::open`].
 
 mod append;
+pub mod ask;
 mod batch;
 pub mod care;
 mod hq;
+mod compare;
 mod kin;
 mod mask;
 mod migrate;
@@ -26,6 +28,7 @@ use duckdb::{Config, Connection};
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
 pub use hq::{HqArgumentsRow, HqFindingRow, HqRunRow};
+pub use compare::{ComparableRow, HitRow, PlaceRow, rule_sets};
 pub use mask::MaskKey;
 pub use positions::{KnownPosition, SourcePosition};
 pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow};

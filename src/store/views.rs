@@ -171,13 +171,10 @@ fn files_sha256(is_wanted: impl Fn(&ViewFile) -> bool) -> String {
 /// Makes sure that the views are those of this program. They are made anew, in one transaction, when the
 /// files changed, or when what the store has differs from what was made: dropped or replaced by hand.
 pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
-    let files = files_sha256(|_| true);
-    let recorded = recorded_state(connection)?;
-    if recorded.as_ref().is_some_and(|(made_from, _)| *made_from == files)
-        && recorded.map(|(_, stored)| stored) == Some(stored_sha256(connection)?)
-    {
+    if are_current(connection)? {
         return Ok(());
     }
+    let files = files_sha256(|_| true);
     let transaction = connection.unchecked_transaction().map_err(StoreError::statement("views"))?;
     for file in VIEW_FILES {
         transaction.execute_batch(file.sql).map_err(StoreError::statement(file.path))?;
@@ -188,6 +185,13 @@ pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
         .execute("INSERT INTO view_state VALUES (?, ?)", params![files, stored])
         .map_err(StoreError::statement("view_state"))?;
     transaction.commit().map_err(StoreError::statement("views"))
+}
+
+/// Whether the views are those of this program. Writes nothing.
+pub(super) fn are_current(connection: &Connection) -> Result<bool, StoreError> {
+    let recorded = recorded_state(connection)?;
+    Ok(recorded.as_ref().is_some_and(|(made_from, _)| *made_from == files_sha256(|_| true))
+        && recorded.map(|(_, stored)| stored) == Some(stored_sha256(connection)?))
 }
 
 /// Makes the views of a store that no other client can open: without comments, which take most of the time.

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod args;
+mod baseline;
 mod chat;
 mod cli;
+mod compare;
 mod convention;
 mod conventions_shipped;
 mod crash;
@@ -19,6 +21,7 @@ mod forms;
 mod frame;
 mod fuzz;
 mod hq;
+mod machine;
 mod mask;
 mod merge;
 mod migrations;
@@ -35,6 +38,8 @@ mod review;
 mod settle;
 mod site;
 mod source;
+mod sql;
+mod stats;
 mod stock_duckdb;
 mod store_care;
 mod support;

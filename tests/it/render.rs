@@ -426,7 +426,8 @@ fn report<'a>(
     foreign: &'a str,
     show_all: bool,
 ) -> Report<'a> {
-    let normal = RunView { diagnosis, start_time: START.to_owned(), calls, described: Some((foreign, foreign)) };
+    let normal =
+        RunView { diagnosis, start_time: START.to_owned(), calls, described: Some((foreign, foreign)), folded: false };
     Report {
         runs: vec![normal],
         unjudged: vec![UnjudgedView {
