@@ -12,7 +12,9 @@ use crate::render::Texts;
 use crate::render::draft::{DraftFacts, MissingKey, Provider, draft, find_provider};
 use crate::render::notes::{NoteFacts, NoteKind, note};
 use crate::render::summary::{CallFacts, FindingFacts, RunFacts, TypeError, summary};
-use crate::store::{CallRow, FindingRow, NoteRow, RunRow, Scope, Store, StoreError, ToolSetRow, UnjudgedRow};
+use crate::store::{
+    CallRow, FindingRow, NoteRow, ReviewedRow, RunRow, Scope, Store, StoreError, ToolSetRow, UnjudgedRow,
+};
 use crate::verdict::judge;
 
 /// A diagnosis and what a report shows beside it.
@@ -105,13 +107,18 @@ fn collect(store: &Store, texts: &Texts, drafts: DraftMode) -> Result<Outcome, S
     let mut findings = store.findings()?.into_iter().peekable();
     let mut notes = store.notes()?.into_iter().peekable();
     let mut calls = store.calls()?.into_iter().peekable();
+    let mut reviewed: BTreeMap<String, Vec<ReviewedRow>> = BTreeMap::new();
+    for row in store.reviewed_findings()? {
+        reviewed.entry(row.trace_id.clone()).or_default().push(row);
+    }
     let mut runs = Vec::with_capacity(rows.len());
     for row in rows {
+        let reviews = reviewed.remove(&row.trace_id).unwrap_or_default();
         let found = take_while_eq(&mut findings, |finding| finding.trace_id == row.trace_id);
         let noted = take_while_eq(&mut notes, |note| note.trace_id == row.trace_id);
         let called = take_while_eq(&mut calls, |call| call.trace_id == row.trace_id);
         let definitions = row.tool_set.as_ref().and_then(|set| tools.get(set)).map_or(&[][..], Vec::as_slice);
-        runs.push(judged_run(texts, row, &found, &noted, &called, definitions));
+        runs.push(judged_run(texts, row, &found, &noted, &called, definitions, &reviews));
     }
     let conventions_without_arguments = store.conventions_without_arguments()?;
     Ok(Outcome { runs, unjudged: store.unjudged()?, tool_sets, conventions_without_arguments })
@@ -128,9 +135,17 @@ fn judged_run(
     noted: &[NoteRow],
     called: &[CallRow],
     definitions: &[ToolDefinition],
+    reviews: &[ReviewedRow],
 ) -> JudgedRun {
     let groups = group_findings(found);
-    let findings: Vec<Finding> = groups.iter().map(|(rule, rows)| finding(*rule, rows, &run)).collect();
+    let said = |rule: Rule, name: &str| {
+        let row = reviews.iter().find(|row| row.rule == rule.as_str() && row.finding == name);
+        row.map(|row| row.review.clone())
+    };
+    let findings: Vec<Finding> = groups
+        .iter()
+        .map(|(rule, rows)| Finding { review: said(*rule, &rows[0].finding), ..finding(*rule, rows, &run) })
+        .collect();
     let judgement = judge(&findings);
     let facts = run_facts(&run, &groups, &findings, called, judgement.verdict, &judgement.also_found);
     let (described_tool, description_draft) = description_draft(texts, &findings, definitions);
@@ -196,6 +211,7 @@ fn finding(rule: Rule, rows: &[&FindingRow], run: &RunRow) -> Finding {
         timeout_gap_ms: None,
         run_length: None,
         evidence: Vec::new(),
+        review: None,
     };
     for row in rows {
         if finding.span_ids.last() != Some(&row.span_id) {

@@ -19,6 +19,7 @@ pub mod cli;
 pub mod compare;
 pub mod diagnose;
 pub mod digest;
+pub mod hq;
 pub mod ingest;
 pub mod model;
 pub mod receive;

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::failure::Failure;
 use super::load;
-use super::report::{Held, coverage};
+use super::report::{Held, coverage, dismissed};
 use super::terminal;
 use crate::baseline::{Baseline, BaselineError, Checked, FORMAT, Fingerprint};
-use crate::diagnose::Outcome;
-use crate::model::{Standing, Verdict};
+use crate::diagnose::{JudgedRun, Outcome};
+use crate::model::{Finding, Standing, Verdict};
 use crate::render::Texts;
 use crate::render::baseline::{self as words, BaselineView, FallView};
 use crate::store::{RULE_SET, rule_set_sha256};
@@ -47,7 +47,7 @@ fn failure(path: &Path, error: BaselineError) -> Failure {
 
 /// The fingerprints of each run, in the order of its findings.
 fn fingerprints(outcome: &Outcome) -> Vec<Vec<Fingerprint>> {
-    let of_run = |run: &crate::diagnose::JudgedRun| {
+    let of_run = |run: &JudgedRun| {
         let agent = run.diagnosis.agent_name.as_deref();
         run.diagnosis.findings.iter().map(|finding| Fingerprint::of(agent, finding)).collect()
     };
@@ -67,8 +67,11 @@ fn checked(outcome: &Outcome) -> Checked {
 /// Holds an outcome against a baseline.
 pub(crate) fn hold(known: &Baseline, outcome: &Outcome, looked_at: &LookedAt<'_>, allowed_points: u32) -> Held {
     let fingerprints = fingerprints(outcome);
-    let standings: Vec<Vec<Standing>> =
-        fingerprints.iter().map(|run| run.iter().map(|one| known.standing(one)).collect()).collect();
+    let standing = |(finding, one): (&Finding, &Fingerprint)| dismissed(finding).unwrap_or_else(|| known.standing(one));
+    let of_run = |(run, of_run): (&JudgedRun, &Vec<Fingerprint>)| {
+        run.diagnosis.findings.iter().zip(of_run).map(standing).collect()
+    };
+    let standings: Vec<Vec<Standing>> = outcome.runs.iter().zip(&fingerprints).map(of_run).collect();
     let mut view = BaselineView {
         absent: (!looked_at.is_part).then(|| absent(known, outcome, &fingerprints, looked_at.agent)),
         other_rule_set: (known.rule_set_sha256 != rule_set_sha256()).then(|| known.rule_set.clone()),
@@ -128,8 +131,12 @@ pub(crate) fn write<'a>(
         checked: checked(outcome),
         entries: BTreeMap::new(),
     };
-    for fingerprint in fingerprints(outcome).into_iter().flatten() {
-        baseline.add(fingerprint);
+    // What was dismissed in one run is not known in another.
+    let findings = outcome.runs.iter().flat_map(|run| &run.diagnosis.findings);
+    for (finding, fingerprint) in findings.zip(fingerprints(outcome).into_iter().flatten()) {
+        if dismissed(finding).is_none() {
+            baseline.add(fingerprint);
+        }
     }
     for earlier in earlier {
         baseline.keep_ignored(earlier);

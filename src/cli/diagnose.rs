@@ -10,7 +10,7 @@ use super::report::{Format, render};
 use super::terminal::{self, ColorChoice};
 use super::{baseline, exit, report};
 use crate::diagnose::{DraftMode, JudgedRun, Outcome, diagnose};
-use crate::model::Verdict;
+use crate::model::{Finding, ReviewKind, Verdict};
 use crate::render::{Texts, baseline as sentences, errors};
 use crate::store::{Scope, Store};
 
@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// 앞에서부터 이 수만큼만
     #[arg(long, value_name = "수")]
     limit: Option<usize>,
-    /// 이 판정의 실행이 있으면 종료 상태를 1 로 합니다: any 또는 판정(쉼표로 여럿)
+    /// 이 판정의 실행이 있으면 종료 상태를 1 로 합니다: any 또는 판정(쉼표로 여럿). 오탐으로 넘긴 판정은 뺍니다
     #[arg(long, value_name = "판정", value_delimiter = ',')]
     fail_on: Vec<String>,
     /// 이 기준선에 없는 근거만 새것으로 봅니다. 새것이 있거나 기준선보다 덜 검사했으면 종료 상태가 1 입니다
@@ -152,7 +152,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     }
     let failed = match &held {
         Some(held) => baseline::fails(held, &selected, &fail_on),
-        None => selected.runs.iter().any(|run| has_any(run, &fail_on)),
+        None => selected.runs.iter().any(|run| fails(run, &fail_on)),
     };
     Ok(if failed { exit::FOUND } else { exit::OK })
 }
@@ -187,11 +187,20 @@ fn has_any(run: &JudgedRun, verdicts: &[Verdict]) -> bool {
         || run.diagnosis.also_found.iter().any(|verdict| verdicts.contains(verdict))
 }
 
+/// Whether a finding says so that no person dismissed; of a normal run, whether that was asked for.
+fn fails(run: &JudgedRun, fail_on: &[Verdict]) -> bool {
+    let is_dismissed =
+        |finding: &Finding| finding.review.as_ref().is_some_and(|review| review.decision == ReviewKind::Dismissed);
+    let mut counting = run.diagnosis.findings.iter().filter(|finding| !is_dismissed(finding));
+    counting.any(|finding| fail_on.contains(&finding.rule.verdict()))
+        || (run.diagnosis.verdict == Verdict::Normal && fail_on.contains(&Verdict::Normal))
+}
+
 fn parse_verdicts(texts: &[String]) -> Result<Vec<Verdict>, Failure> {
     texts.iter().map(|text| parse_verdict(text)).collect()
 }
 
-fn parse_verdict(text: &str) -> Result<Verdict, Failure> {
+pub(super) fn parse_verdict(text: &str) -> Result<Verdict, Failure> {
     Verdict::parse(text.trim()).ok_or_else(|| {
         let known = Verdict::ALL.map(Verdict::slug).join(", ");
         Failure::usage("unknown_verdict").with("value", text).with("known", known)

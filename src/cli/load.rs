@@ -181,10 +181,15 @@ impl Loaded {
     }
 }
 
+/// Time now, nanoseconds since 1970 UTC.
+pub(crate) fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
 /// Time now, ISO 8601 with +09:00.
 pub(crate) fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    crate::store::korean_time(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    crate::store::korean_time(now_ns())
 }
 
 /// Reads tools.json, if one is named. Its issues are counted into `loaded`.

@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::load;
 use crate::baseline::Fingerprint;
 use crate::diagnose::{JudgedRun, Outcome};
-use crate::model::{Coverage, Diagnosis, Rule, Standing};
+use crate::model::{Coverage, Diagnosis, Finding, ReviewKind, Rule, Standing};
 use crate::render::baseline::{BaselineView, lines, section};
 use crate::render::layout::Style;
 use crate::render::machine::{MachineReport, MachineRun, Place};
@@ -127,7 +127,10 @@ fn machine<'a>(store: &Store, outcome: &'a Outcome, options: &Options<'_>) -> Re
     for (index, (run, view)) in outcome.runs.iter().zip(whole.runs).enumerate() {
         let agent = run.diagnosis.agent_name.as_deref();
         let standings = options.held.and_then(|held| held.standings.get(index));
-        let standing = |place: usize| standings.and_then(|run| run.get(place)).cloned().unwrap_or_default();
+        let standing = |place: usize, finding: &Finding| {
+            let held = standings.and_then(|run| run.get(place)).cloned();
+            held.or_else(|| dismissed(finding)).unwrap_or_default()
+        };
         let findings = run.diagnosis.findings.iter().enumerate();
         let of_trace = read.traces.remove(&run.diagnosis.trace_id).unwrap_or_default();
         runs.push(MachineRun {
@@ -135,7 +138,7 @@ fn machine<'a>(store: &Store, outcome: &'a Outcome, options: &Options<'_>) -> Re
             start_ns: run.start_ns,
             duration_ns: of_trace.end_ns.saturating_sub(run.start_ns).max(0).unsigned_abs(),
             standings: findings
-                .map(|(place, finding)| (standing(place), Fingerprint::of(agent, finding).digest()))
+                .map(|(place, finding)| (standing(place, finding), Fingerprint::of(agent, finding).digest()))
                 .collect(),
             places: of_trace.places,
             final_span_id: &run.final_span_id,
@@ -151,6 +154,12 @@ fn machine<'a>(store: &Store, outcome: &'a Outcome, options: &Options<'_>) -> Re
         has_baseline: options.held.is_some(),
         show_all: options.show_all,
     })
+}
+
+/// What a person who dismissed a finding said of it.
+pub(crate) fn dismissed(finding: &Finding) -> Option<Standing> {
+    let review = finding.review.as_ref().filter(|review| review.decision == ReviewKind::Dismissed)?;
+    Some(Standing::Accepted(review.reason.clone()))
 }
 
 /// Where the spans of traces were read, and when they ended.

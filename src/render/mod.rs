@@ -11,6 +11,7 @@ pub mod draft;
 pub mod drift;
 pub mod errors;
 pub mod github;
+pub mod hq;
 pub mod issues;
 pub mod josa;
 pub mod junit;
@@ -19,6 +20,8 @@ pub mod machine;
 pub mod markdown;
 pub mod notes;
 pub mod receive;
+pub mod review;
+pub mod rows;
 pub mod sarif;
 pub mod store;
 pub mod summary;
@@ -44,6 +47,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("draft.j2", include_str!("templates/ko/draft.j2")),
     ("drift.j2", include_str!("templates/ko/drift.j2")),
     ("errors.j2", include_str!("templates/ko/errors.j2")),
+    ("hq.j2", include_str!("templates/ko/hq.j2")),
     ("ingest_summary.j2", include_str!("templates/ko/ingest_summary.j2")),
     ("extracted.j2", include_str!("templates/ko/extracted.j2")),
     ("issue_reasons.j2", include_str!("templates/ko/issue_reasons.j2")),
@@ -53,7 +57,9 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("notes.j2", include_str!("templates/ko/notes.j2")),
     ("receive.j2", include_str!("templates/ko/receive.j2")),
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),
+    ("review_words.j2", include_str!("templates/ko/review_words.j2")),
     ("skipped_lines.j2", include_str!("templates/ko/skipped_lines.j2")),
+    ("sql_words.j2", include_str!("templates/ko/sql_words.j2")),
     ("store_words.j2", include_str!("templates/ko/store_words.j2")),
     ("summary.j2", include_str!("templates/ko/summary.j2")),
     ("watch.j2", include_str!("templates/ko/watch.j2")),

@@ -11,6 +11,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::Texts;
 use super::layout::{Style, pad_end, pad_start, plain, plain_short, thousands, truncate_to_width, width, wrap};
+use super::review;
 use super::words::{captures, phrase, word};
 use crate::model::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, Rule, Status, Verdict};
 
@@ -320,6 +321,10 @@ impl Page<'_> {
         for row in rows {
             let row = truncate_to_width(&row, self.style.cells());
             self.line(&row);
+        }
+        if let Some(review) = &finding.review {
+            let label = review::label(self.texts);
+            self.labelled(&label, &review::mark(self.texts, review), Ansi::new().bold());
         }
     }
 

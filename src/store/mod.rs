@@ -5,14 +5,17 @@
 //! `migrations/`, and what they return is plain data. Start with [`Store::open`].
 
 mod append;
+pub mod ask;
 mod batch;
 pub mod care;
 mod compare;
+mod hq;
 mod kin;
 mod mask;
 mod migrate;
 mod positions;
 mod read;
+mod review;
 mod tools;
 mod touched;
 mod views;
@@ -25,9 +28,11 @@ use duckdb::{Config, Connection};
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
 pub use compare::{ComparableRow, HitRow, PlaceRow, rule_sets};
+pub use hq::{HqArgumentsRow, HqFindingRow, HqRunRow};
 pub use mask::MaskKey;
 pub use positions::{KnownPosition, SourcePosition};
 pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow};
+pub use review::ReviewedRow;
 pub use touched::BatchTotals;
 pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
 

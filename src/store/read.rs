@@ -239,16 +239,28 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn begin_judgement(&self, scope: &Scope) -> Result<(), StoreError> {
+        self.begin(scope, &views::JUDGED)
+    }
+
+    /// The same for runs and findings alone: no notes, no coverage.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn begin_finding(&self, scope: &Scope) -> Result<(), StoreError> {
+        self.begin(scope, &views::FOUND)
+    }
+
+    fn begin(&self, scope: &Scope, wanted: &[&str]) -> Result<(), StoreError> {
         let step = || StoreError::statement("queries/scope.sql");
         self.connection.execute_batch("BEGIN").map_err(step())?;
-        let begun = self.limit(scope);
+        let begun = self.limit(scope, wanted);
         if begun.is_err() {
             self.connection.execute_batch("ROLLBACK").ok();
         }
         begun
     }
 
-    fn limit(&self, scope: &Scope) -> Result<(), StoreError> {
+    fn limit(&self, scope: &Scope, wanted: &[&str]) -> Result<(), StoreError> {
         let step = || StoreError::statement("queries/scope.sql");
         self.connection
             .execute(
@@ -267,7 +279,7 @@ impl Store {
                 .map_err(step())?;
         }
         let first_ns = if scope.limits_traces() { Some(self.first_start(scope.since_ns)?) } else { None };
-        views::keep_judged(&self.connection, first_ns)
+        views::keep_judged(&self.connection, first_ns, wanted)
     }
 
     /// A time before which no run in `judge_scope` starts: `since_ns`, or else the start of the first.

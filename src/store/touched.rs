@@ -89,6 +89,6 @@ impl Store {
             scope.append_row(params![trace_id]).map_err(step())?;
         }
         scope.flush().map_err(step())?;
-        views::keep_judged(&self.connection, Some(self.first_start(None)?))
+        views::keep_judged(&self.connection, Some(self.first_start(None)?), &views::JUDGED)
     }
 }

@@ -64,6 +64,7 @@ fn finding() -> Finding {
         timeout_gap_ms: None,
         run_length: None,
         evidence: Vec::new(),
+        review: None,
     }
 }
 

@@ -403,6 +403,7 @@ fn diagnosis(rule: Rule, foreign: &str) -> Diagnosis {
         timeout_gap_ms: Some(1),
         run_length: Some(4),
         evidence: vec![Evidence::span("00000000000000aa", "tool_args", EvidenceValue::Text(foreign.to_owned()))],
+        review: None,
     };
     Diagnosis {
         trace_id: "7f21c0a4e93b4d1f8a6c2e5b90d417aa".to_owned(),
