@@ -290,7 +290,6 @@ pub fn document(texts: &Texts, comparison: &Comparison) -> String {
     lines.extend(pairs_line(texts, comparison).map(|line| format!("- {}", cell(&line))));
     let values = |change: &Change, is_bad: bool| {
         [share(texts, &change.base), share(texts, &change.head), difference(change), meaning(texts, change, is_bad)]
-            .map(|text| cell(&text))
     };
     lines.extend([String::new(), format!("## {}", word(texts, "by_verdict")), String::new()]);
     lines.extend(header(&["verdict", "base", "head", "difference", "meaning"]));

@@ -166,10 +166,7 @@ pub fn report(texts: &Texts, report: &MachineReport<'_>) -> serde_json::Result<S
         if run.view.diagnosis.verdict == Verdict::Normal && report.show_all {
             results.push(passed(texts, run, report.has_baseline));
         }
-        results.extend(run.findings().map(|(finding, standing, digest)| SarifResult {
-            baseline_state: baseline_state(standing).filter(|_| report.has_baseline),
-            ..result(texts, run, finding, standing, digest)
-        }));
+        results.extend(run.findings().map(|finding| result(texts, run, finding, report.has_baseline)));
     }
     let notifications = report.unjudged.iter().map(|(run, place)| Notification {
         level: "warning",
@@ -223,17 +220,12 @@ fn descriptor(texts: &Texts, verdict: Verdict) -> Descriptor {
     }
 }
 
-/// How it stands, in the words of SARIF.
-const fn baseline_state(standing: &Standing) -> Option<&'static str> {
-    match standing {
-        Standing::Unasked => None,
-        Standing::New => Some("new"),
-        Standing::Known | Standing::Accepted(_) => Some("unchanged"),
-    }
-}
-
-/// A finding without a baseline.
-fn result(texts: &Texts, run: &MachineRun<'_>, finding: &Finding, standing: &Standing, digest: &str) -> SarifResult {
+fn result(
+    texts: &Texts,
+    run: &MachineRun<'_>,
+    (finding, standing, digest): (&Finding, &Standing, &str),
+    has_baseline: bool,
+) -> SarifResult {
     let diagnosis = run.view.diagnosis;
     let verdict = finding.rule.verdict();
     let slug = verdict.slug();
@@ -261,7 +253,7 @@ fn result(texts: &Texts, run: &MachineRun<'_>, finding: &Finding, standing: &Sta
         locations: vec![location(run.place(Some(finding)), of_span(first), None)],
         related_locations: related.collect(),
         partial_fingerprints: BTreeMap::from([(FINGERPRINT, digest.to_owned())]),
-        baseline_state: None,
+        baseline_state: has_baseline.then_some(if standing.counts() { "new" } else { "unchanged" }),
         suppressions: match standing {
             Standing::Accepted(reason) => {
                 vec![Suppression { kind: "external", justification: plain(reason).into_owned() }]
