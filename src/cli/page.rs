@@ -63,7 +63,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let values = if args.with_args { Some(masker(&store)?) } else { None };
     let parts = Parts { texts, spans: &spans, values: values.as_ref() };
     let shown = Page {
-        asked: (args.since.clone().filter(is_date), args.until.clone().filter(is_date)),
+        asked: (args.since.clone().filter(|text| is_date(text)), args.until.clone().filter(|text| is_date(text))),
         agent: args.agent.clone(),
         counted: counted(&outcome),
         runs: chosen.places.iter().map(|place| parts.run(&outcome, *place)).collect(),
@@ -82,7 +82,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
 }
 
 /// A date as people write it, and no instant.
-fn is_date(text: &String) -> bool {
+fn is_date(text: &str) -> bool {
     NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok()
 }
 
