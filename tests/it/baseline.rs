@@ -341,7 +341,7 @@ fn formats_for_machines_say_how_each_finding_stands() {
     assert!(with("junit").contains("무시하기로 함: OCR 은 원래 느립니다"));
     let github = with("github");
     assert_eq!(github.lines().filter(|line| line.starts_with("::error")).count(), 1, "{github}");
-    assert!(github.contains("기준선에 있어 접은 실행 5건"), "{github}");
+    assert!(github.contains("아는 것만 있어 접은 실행 5건"), "{github}");
 }
 
 #[test]

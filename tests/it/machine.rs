@@ -367,6 +367,35 @@ fn a_store_gives_the_same_as_the_files() {
 }
 
 #[test]
+fn dismissed_finding_is_shown_as_such_and_does_not_count() {
+    let place = Place::new();
+    let db = place.db();
+    let db = db.to_str().unwrap();
+    for arguments in [
+        [&["ingest"][..], &SEED, &["--db", db]].concat(),
+        ["review", "dismiss", "80a3", "--verdict", "timeout-exceeded", "--reason", "점검 시간", "--db", db].to_vec(),
+    ] {
+        assert!(program().args(&arguments).output().unwrap().status.success(), "{arguments:?}");
+    }
+    let one = |format: &str| text(&diagnose(format, &["--db", db, "--trace", "80a3"]));
+    let junit = junit(&one("junit"));
+    assert_eq!((junit.failures, junit.test_suites[0].skipped), (0, 1));
+    let log = sarif(&one("sarif"));
+    let result = &results(&log)[0];
+    assert_eq!(result["suppressions"][0]["justification"], "점검 시간");
+    assert!(result.get("baselineState").is_none());
+    let github = one("github");
+    assert!(github.lines().count() == 1 && github.contains("아는 것만 있어 접은 실행 1건"), "{github}");
+    // What is dismissed in one run is no new finding of that run either.
+    let baseline = place.path("baseline.json");
+    let others = ["--db", db, "--until", "2026-10-07 09:31:00"];
+    let path = baseline.to_str().unwrap();
+    assert!(diagnose("json", &[&others[..], &["--write-baseline", path]].concat()).status.success());
+    let held = diagnose("json", &["--db", db, "--baseline", path, "--trace", "80a3"]);
+    assert_eq!(held.status.code(), Some(0), "{}", told(&held));
+}
+
+#[test]
 fn fail_on_sets_the_status_in_every_format() {
     for format in ["junit", "sarif", "github"] {
         let output = diagnose(format, &[&SEED[..], &["--fail-on", "error-hidden"]].concat());
