@@ -30,6 +30,7 @@ mod page;
 mod parallel;
 mod people;
 mod portable;
+mod readme;
 mod real_otlp;
 mod receive;
 mod reconcile;
