@@ -14,6 +14,7 @@
 //! The Rust API is unstable; the contracts are the JSON Schemas under `schemas/`, the columns of
 //! tables and views, and the exit codes.
 
+pub mod calls;
 pub mod cli;
 pub mod diagnose;
 pub mod digest;

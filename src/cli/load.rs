@@ -147,7 +147,8 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    fn note_issues(&mut self, texts: &Texts, source: &str, found: &[Issue], all: bool) {
+    /// Counts issues, and keeps those that are told.
+    pub(crate) fn note_issues(&mut self, texts: &Texts, source: &str, found: &[Issue], all: bool) {
         self.issues += found.len() as u64;
         for issue in found {
             *self.issues_by_code.entry(issue.code).or_default() += 1;
@@ -183,8 +184,18 @@ impl Loaded {
 
 /// Time now, ISO 8601 with +09:00.
 pub(crate) fn now() -> String {
+    time_of(now_ns())
+}
+
+/// Time now, nanoseconds since 1970 UTC.
+pub(crate) fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    crate::store::korean_time(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// That time, ISO 8601 with +09:00.
+pub(crate) fn time_of(ns: i64) -> String {
+    crate::store::korean_time(ns)
 }
 
 /// Reads tools.json, if one is named. Its issues are counted into `loaded`.

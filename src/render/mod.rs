@@ -4,6 +4,7 @@
 //! Markdown and the tree of `explain`. Queries nothing, decides nothing, does no I/O. Another language is
 //! a folder beside `ko` with files of the same names.
 
+pub mod calls;
 pub mod doctor;
 pub mod draft;
 pub mod drift;
@@ -31,6 +32,8 @@ use layout::{plain_short, thousands};
 
 /// Every template by its file name.
 const TEMPLATES: &[(&str, &str)] = &[
+    ("call_actions.j2", include_str!("templates/ko/call_actions.j2")),
+    ("calls.j2", include_str!("templates/ko/calls.j2")),
     ("doctor.j2", include_str!("templates/ko/doctor.j2")),
     ("doctor_suggestion.j2", include_str!("templates/ko/doctor_suggestion.j2")),
     ("draft.j2", include_str!("templates/ko/draft.j2")),

@@ -6,6 +6,7 @@
 
 mod append;
 mod batch;
+mod calls;
 pub mod care;
 mod kin;
 mod mask;
@@ -23,11 +24,14 @@ use duckdb::{Config, Connection};
 
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
+pub use calls::{
+    CallChange, CallChangeCount, CallCheck, CallEntry, CallInput, CallRun, KeptCheck, SpanCall, UnjudgedCall,
+};
 pub use mask::MaskKey;
 pub use positions::{KnownPosition, SourcePosition};
 pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow};
 pub use touched::BatchTotals;
-pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
+pub use views::{CALL_SET, RULE_SET, ViewFile, call_set_sha256, rule_set_sha256, view_files};
 
 /// Why a store could not be used. `Display` is for logs; people read a template of `render`.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,1 @@
+//! `taco-trace calls`: verdicts on recorded calls.
