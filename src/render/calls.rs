@@ -169,7 +169,7 @@ impl<'t> Report<'t> {
             let cells = cells.map(|text| cell(&plain_short(text, CELL_CHARS))).join(" | ");
             return text + &format!("| {cells} |\n");
         }
-        let first = format!("{}  {what}", plain_short(&verdict.call_no, CELL_CHARS));
+        let first = format!("{} · {what}", plain_short(&verdict.call_no, CELL_CHARS));
         let lines = wrap(&first, self.style.cells(), "  ", INDENT).into_iter();
         let lines = lines.chain(wrap(&verdict.next_action, self.style.cells(), INDENT, INDENT));
         lines.for_each(|line| {
@@ -204,7 +204,7 @@ impl<'t> Report<'t> {
             _ => None,
         });
         let values = context! {
-            verdict => verdict.verdict.as_str(), tool, argument => verdict.checked_arg, value => text("arg_value"),
+            verdict => verdict.verdict.as_str(), tool, argument => verdict.checked_arg.as_deref(), value => text("arg_value"),
             allowed => text("allowed_values"), limit => text("max_number"), count => count.unwrap_or_default(),
         };
         phrase(self.texts, "what", values)
@@ -230,7 +230,7 @@ pub fn unjudged(texts: &Texts, calls: &[UnjudgedView], total: i64) -> String {
     let mut lines = vec![phrase(texts, "unjudged_calls", context! { total })];
     lines.extend(calls.iter().map(|call| {
         let place = plain(&call.place);
-        let values = context! { place, call => call.call_no, tool => call.tool, argument => call.argument };
+        let values = context! { place, call => call.call_no.as_str(), tool => call.tool.as_str(), argument => call.argument.as_deref() };
         phrase(texts, "unjudged_call", values)
     }));
     let more = total - calls.len() as i64;
@@ -359,7 +359,7 @@ pub fn compare(texts: &Texts, comparison: &Comparison, style: Style) -> String {
         lines.extend(wrap(&change_line(texts, change), style.cells(), "", INDENT));
         for call in &change.list {
             let (from, to) = (reasons(texts, &call.before), reasons(texts, &call.after));
-            let text = phrase(texts, "changed_call", context! { call => call.call_no, from, to });
+            let text = phrase(texts, "changed_call", context! { call => call.call_no.as_str(), from, to });
             lines.extend(wrap(&text, style.cells(), "  ", INDENT));
         }
         let more = change.calls - change.list.len() as i64;
@@ -389,7 +389,7 @@ pub fn compare_markdown(texts: &Texts, comparison: &Comparison) -> String {
         text += &format!("\n## {}\n\n", change_line(texts, &ChangeView { reasons: BTreeMap::new(), ..change.clone() }));
         for call in &change.list {
             let (from, to) = (reasons(texts, &call.before), reasons(texts, &call.after));
-            let told = phrase(texts, "changed_call", context! { call => call.call_no, from, to });
+            let told = phrase(texts, "changed_call", context! { call => call.call_no.as_str(), from, to });
             text += &format!("- {}\n", cell(&told));
         }
         let more = change.calls - change.list.len() as i64;
@@ -403,8 +403,8 @@ pub fn compare_markdown(texts: &Texts, comparison: &Comparison) -> String {
 fn compared(texts: &Texts, comparison: &Comparison) -> String {
     let Comparison { before, after, .. } = comparison;
     let values = context! {
-        before => before.call_run, before_time => before.time(), before_calls => before.calls,
-        after => after.call_run, after_time => after.time(), after_calls => after.calls,
+        before => before.call_run.as_str(), before_time => before.time(), before_calls => before.calls,
+        after => after.call_run.as_str(), after_time => after.time(), after_calls => after.calls,
     };
     phrase(texts, "compared", values)
 }

@@ -260,7 +260,7 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn tool_set_in_force(&self) -> Result<Option<String>, StoreError> {
-        let found = self.rows("SELECT tool_set_default FROM judge_settings", [], |row| row.get(0))?;
+        let found: Vec<Option<String>> = self.rows("SELECT tool_set_default FROM judge_settings", [], |row| row.get(0))?;
         Ok(found.into_iter().flatten().next())
     }
 }
