@@ -259,8 +259,7 @@ fn is_within(value: &str, limit: &str) -> bool {
             None => (text, ""),
         };
         let is_plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        (!whole.is_empty() && is_plain(whole) && is_plain(fraction))
-            .then(|| (whole.to_owned(), fraction.to_owned()))
+        (!whole.is_empty() && is_plain(whole) && is_plain(fraction)).then(|| (whole.to_owned(), fraction.to_owned()))
     };
     let negative = value.strip_prefix('-');
     let Some((whole, fraction)) = parts(negative.unwrap_or(value)) else { return false };

@@ -21,5 +21,4 @@ SELECT
     END AS id,
     c.tool_name AS tool_name,
     c.args_key AS args_key
-FROM counted c
-ORDER BY place;
+FROM counted c;

@@ -127,7 +127,7 @@ struct CheckArgs {
     #[arg(long)]
     specs_from_tools: bool,
     /// --specs-from-tools 가 읽을 도구 정의 파일
-    #[arg(long, value_name = "파일", requires = "specs_from_tools")]
+    #[arg(long, value_name = "파일", conflicts_with = "specs")]
     tools: Option<PathBuf>,
     /// 검사를 남길 저장소 파일. 저장소에서 읽을 때는 기본 taco.duckdb
     #[arg(long, value_name = "파일")]
@@ -263,12 +263,16 @@ impl From<Halt> for anyhow::Error {
 fn check(texts: &Texts, args: &CheckArgs) -> anyhow::Result<u8> {
     let fail_on = parse_fail_on(&args.fail_on)?;
     let sources = source::expand(&args.calls).map_err(Failure::from)?;
+    if sources.contains(&Source::Stdin) && args.specs.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+        return Err(Failure::usage("stdin_twice").into());
+    }
     let (store, keeps) = open_store(args)?;
     let now_ns = load::now_ns();
     let call_run: String = run_name(now_ns, args);
     let spill = std::env::temp_dir().join(format!("taco-trace-{}", std::process::id()));
     let mut check = store.begin_call_check(&call_run, &spill).map_err(Failure::from)?;
-    let mut loading = Loading { texts, all: args.issues == IssuesArg::All, loaded: Loaded::default(), names: Vec::new() };
+    let mut loading =
+        Loading { texts, all: args.issues == IssuesArg::All, loaded: Loaded::default(), names: Vec::new() };
     let specs = loading.specs(&mut check, &store, args)?;
     let mut unreadable_spans = 0;
     if args.from_spans {
@@ -293,8 +297,9 @@ fn check(texts: &Texts, args: &CheckArgs) -> anyhow::Result<u8> {
             Err(failure) => terminal::tell(&errors::error(texts, failure.kind, &failure.values)),
         }
     }
-    let failed = totals.verdicts.iter().zip(CallVerdictKind::ALL).any(|(count, kind)| *count > 0 && fail_on.holds(kind))
-        || (totals.unjudged > 0 && fail_on.unjudged);
+    let failed =
+        totals.verdicts.iter().zip(CallVerdictKind::ALL).any(|(count, kind)| *count > 0 && fail_on.holds(kind))
+            || (totals.unjudged > 0 && fail_on.unjudged);
     write(texts, &check, totals, args)?;
     Ok(if failed { exit::FOUND } else { exit::OK })
 }
@@ -327,7 +332,13 @@ struct Loading<'t> {
 }
 
 impl Loading<'_> {
-    fn begin(&mut self, check: &mut CallCheck<'_>, role: &'static str, path: &str, sha256: &str) -> Result<i64, Failure> {
+    fn begin(
+        &mut self,
+        check: &mut CallCheck<'_>,
+        role: &'static str,
+        path: &str,
+        sha256: &str,
+    ) -> Result<i64, Failure> {
         self.names.push(path.to_owned());
         Ok(check.add_input(&CallInput { role, path: path.to_owned(), sha256: sha256.to_owned() })?)
     }
@@ -369,8 +380,7 @@ impl Loading<'_> {
         let (opened, hash) = open(source)?;
         let start = opened.bom_bytes();
         let input = self.begin(check, "calls", &name, "")?;
-        calls::read_calls(opened, start, &mut |batch| self.add(check, &name, input, batch))
-            .map_err(Failure::from)?;
+        calls::read_calls(opened, start, &mut |batch| self.add(check, &name, input, batch)).map_err(Failure::from)?;
         check.set_sha256(input, &hash.hex()).map_err(Failure::from)?;
         Ok(())
     }
@@ -465,7 +475,9 @@ fn verified(texts: &Texts, check: &CallCheck<'_>, specs: usize) -> anyhow::Resul
     };
     for_each(check, texts, |verdict, entry| {
         verify(&Written::from(verdict), entry).map_err(|refused| Halt::Failure(refused_failure(&refused)))?;
-        for (count, _) in totals.verdicts.iter_mut().zip(CallVerdictKind::ALL).filter(|(_, kind)| *kind == verdict.verdict) {
+        for (count, _) in
+            totals.verdicts.iter_mut().zip(CallVerdictKind::ALL).filter(|(_, kind)| *kind == verdict.verdict)
+        {
             *count += 1;
         }
         Ok::<(), Halt>(())
@@ -489,7 +501,8 @@ fn tell_unjudged(texts: &Texts, check: &CallCheck<'_>, names: &[String], unreada
         let calls: Vec<UnjudgedView> = found
             .into_iter()
             .map(|call| {
-                let name = usize::try_from(call.input).ok().and_then(|input| names.get(input)).map_or("", String::as_str);
+                let name =
+                    usize::try_from(call.input).ok().and_then(|input| names.get(input)).map_or("", String::as_str);
                 UnjudgedView {
                     place: if call.line > 0 { format!("{name}:{}", call.line) } else { name.to_owned() },
                     call_no: call.call_no,
@@ -511,9 +524,7 @@ fn write(texts: &Texts, check: &CallCheck<'_>, totals: Totals, args: &CheckArgs)
         CheckFormat::Json => {
             let mut serializer = serde_json::Serializer::pretty(&mut output);
             let mut list = serializer.serialize_seq(None)?;
-            for_each(check, texts, |verdict, _| {
-                list.serialize_element(verdict).map_err(|error| failed(error.into()))
-            })?;
+            for_each(check, texts, |verdict, _| list.serialize_element(verdict).map_err(|error| failed(error.into())))?;
             list.end()?;
             output.write_all(b"\n").map_err(failed)?;
         }

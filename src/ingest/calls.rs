@@ -20,7 +20,7 @@ use crate::model::{CallSpec, Issue, IssueCode, JsonType, RecordedCall, ToolDefin
 /// How many rows are handed on at once.
 pub const BATCH_ROWS: usize = 8_192;
 /// The furthest exponent of a number that is written out as a plain decimal one.
-const MAX_EXPONENT: i64 = 400;
+const MAX_EXPONENT: i64 = 300;
 /// What stands between allowed values.
 const BAR: char = '|';
 
@@ -315,7 +315,8 @@ struct Schema<'a> {
 pub fn specs_of_tools(tools: &[ToolDefinition]) -> (Vec<CallSpec>, Vec<Issue>) {
     let (mut specs, mut issues) = (Vec::new(), Vec::new());
     for (row, tool) in (1..).zip(tools) {
-        let schema: Schema<'_> = serde_json::from_str(&tool.json_schema).unwrap_or(Schema { properties: BTreeMap::new() });
+        let schema: Schema<'_> =
+            serde_json::from_str(&tool.json_schema).unwrap_or(Schema { properties: BTreeMap::new() });
         for param in &tool.params {
             let mut unusable = |why: &str, raw: &str| {
                 let detail = format!("{}.{}: {why}", tool.tool_name, param.key);

@@ -292,7 +292,8 @@ impl<R: Read> TableReader<R> {
             self.header = cells.iter().map(csv::name).collect();
             self.places = find_columns(self.columns, &self.header, |code, what| {
                 // A column that is not read is told of without a row, as in JSON.
-                let detail = if code == IssueCode::ColumnUnknown { what.to_owned() } else { format!("{number}: {what}") };
+                let detail =
+                    if code == IssueCode::ColumnUnknown { what.to_owned() } else { format!("{number}: {what}") };
                 issues.push(issue(code, line, offset, detail, raw_excerpt(bytes)));
             });
             return None;
@@ -322,11 +323,7 @@ const RAW_BYTES: usize = 1024;
 const COLUMNS_TOLD: usize = 64;
 
 /// Where the wanted columns stand; none when one is missing, which is told as the others are.
-fn find_columns(
-    columns: &[&str],
-    header: &[String],
-    mut report: impl FnMut(IssueCode, &str),
-) -> Option<Vec<usize>> {
+fn find_columns(columns: &[&str], header: &[String], mut report: impl FnMut(IssueCode, &str)) -> Option<Vec<usize>> {
     let mut places = Vec::with_capacity(columns.len());
     let mut complete = true;
     for column in columns {

@@ -136,9 +136,10 @@ impl<'t> Report<'t> {
             }
             return text;
         }
-        let counts = self.totals.said().map(|(kind, count)| {
-            phrase(self.texts, "verdict_count", context! { label => kind.label(), count })
-        });
+        let counts = self
+            .totals
+            .said()
+            .map(|(kind, count)| phrase(self.texts, "verdict_count", context! { label => kind.label(), count }));
         let counts: Vec<String> = counts.collect();
         let line = if counts.is_empty() { word(self.texts, "nothing") } else { counts.join(" · ") };
         let lines = [totals, line].into_iter().flat_map(|line| wrap(&line, self.style.cells(), "", ""));
@@ -155,7 +156,8 @@ impl<'t> Report<'t> {
         let mut text = String::new();
         if self.last != Some(kind) {
             self.last = Some(kind);
-            let group = phrase(self.texts, "group", context! { label => kind.label(), count => self.totals.count(kind) });
+            let group =
+                phrase(self.texts, "group", context! { label => kind.label(), count => self.totals.count(kind) });
             if self.markdown {
                 let columns = ["call", "basis", "action"].map(|key| word(self.texts, key)).join(" | ");
                 text += &format!("\n## {group}\n\n| {columns} |\n|---|---|---|\n");
@@ -275,7 +277,11 @@ pub struct RunView {
 
 impl RunView {
     fn deviating(&self) -> i64 {
-        self.verdicts.iter().filter(|(name, _)| **name != CallVerdictKind::Compliant.as_str()).map(|(_, count)| count).sum()
+        self.verdicts
+            .iter()
+            .filter(|(name, _)| **name != CallVerdictKind::Compliant.as_str())
+            .map(|(_, count)| count)
+            .sum()
     }
 
     /// Date and time up to the second.
@@ -291,14 +297,14 @@ pub fn list(texts: &Texts, runs: &[RunView]) -> String {
         return word(texts, "no_runs") + "\n";
     }
     let head = ["run", "time", "calls", "deviating"].map(|key| word(texts, key));
-    let rows = runs
-        .iter()
-        .map(|run| [run.call_run.clone(), run.time(), thousands(run.calls), thousands(run.deviating())]);
+    let rows =
+        runs.iter().map(|run| [run.call_run.clone(), run.time(), thousands(run.calls), thousands(run.deviating())]);
     let rows: Vec<[String; 4]> = std::iter::once(head).chain(rows).collect();
     let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
     let (run, time, calls, deviating) = (widest(0), widest(1), widest(2), widest(3));
     let line = |row: &[String; 4]| {
-        let cells = [pad_end(&row[0], run), pad_end(&row[1], time), pad_start(&row[2], calls), pad_start(&row[3], deviating)];
+        let cells =
+            [pad_end(&row[0], run), pad_end(&row[1], time), pad_start(&row[2], calls), pad_start(&row[3], deviating)];
         cells.join("  ") + "\n"
     };
     rows.iter().map(line).collect()
@@ -410,7 +416,8 @@ fn compared(texts: &Texts, comparison: &Comparison) -> String {
 }
 
 fn change_line(texts: &Texts, change: &ChangeView) -> String {
-    let counted = ordered(&change.reasons).map(|(reason, calls)| format!("{} {}", reason_label(texts, reason), thousands(calls)));
+    let counted =
+        ordered(&change.reasons).map(|(reason, calls)| format!("{} {}", reason_label(texts, reason), thousands(calls)));
     let reasons = counted.collect::<Vec<_>>().join(" · ");
     phrase(texts, "change_line", context! { label => word(texts, &change.change), count => change.calls, reasons })
 }

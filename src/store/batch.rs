@@ -9,9 +9,7 @@ use duckdb::arrow::error::ArrowError;
 use duckdb::arrow::record_batch::RecordBatch;
 
 use super::kin::Moved;
-use crate::model::{
-    ArgsForm, CallArg, CallSpec, ChatCall, ChatFailure, Issue, RecordedCall, SpanLink, SpanRow,
-};
+use crate::model::{ArgsForm, CallArg, CallSpec, ChatCall, ChatFailure, Issue, RecordedCall, SpanLink, SpanRow};
 
 /// Korean time: +09:00, without daylight saving since 1988.
 const KOREAN_OFFSET_SECONDS: i32 = 9 * 3600;

@@ -260,7 +260,8 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn tool_set_in_force(&self) -> Result<Option<String>, StoreError> {
-        let found: Vec<Option<String>> = self.rows("SELECT tool_set_default FROM judge_settings", [], |row| row.get(0))?;
+        let found: Vec<Option<String>> =
+            self.rows("SELECT tool_set_default FROM judge_settings", [], |row| row.get(0))?;
         Ok(found.into_iter().flatten().next())
     }
 }
@@ -415,9 +416,8 @@ impl CallCheck<'_> {
     pub fn page(&self, after: i64, last: i64) -> Result<Vec<CallEntry>, StoreError> {
         self.store.rows(include_str!("../../sql/queries/call_page.sql"), params![after, last], |row| {
             let verdict: String = row.get(0)?;
-            let verdict = CallVerdictKind::from_name(&verdict).ok_or_else(|| {
-                duckdb::Error::InvalidColumnType(0, verdict, duckdb::types::Type::Text)
-            })?;
+            let verdict = CallVerdictKind::from_name(&verdict)
+                .ok_or_else(|| duckdb::Error::InvalidColumnType(0, verdict, duckdb::types::Type::Text))?;
             Ok(CallEntry {
                 verdict,
                 call_no: row.get(1)?,
@@ -438,7 +438,8 @@ impl CallCheck<'_> {
     /// # Errors
     /// `Statement`.
     pub fn unjudged_calls(&self, limit: i64) -> Result<Vec<UnjudgedCall>, StoreError> {
-        let sql = "SELECT call_no, checked_arg, tool_name_raw, input, line FROM call_unjudged WHERE nth <= ? ORDER BY nth";
+        let sql =
+            "SELECT call_no, checked_arg, tool_name_raw, input, line FROM call_unjudged WHERE nth <= ? ORDER BY nth";
         self.store.rows(sql, params![limit], |row| {
             Ok(UnjudgedCall {
                 call_no: row.get(0)?,

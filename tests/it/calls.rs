@@ -129,7 +129,8 @@ fn seed_comes_out_to_the_letter_in_json() {
 
 #[test]
 fn output_fits_its_schema() {
-    let schema: Value = serde_json::from_str(&fs::read_to_string(fixture("call_verdict.schema.json")).unwrap()).unwrap();
+    let schema: Value =
+        serde_json::from_str(&fs::read_to_string(fixture("call_verdict.schema.json")).unwrap()).unwrap();
     let shipped = fs::read_to_string(repository().join("schemas/call_verdict.schema.json")).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&shipped).unwrap(), schema);
     let names = schema.pointer("/properties/verdict/enum").unwrap().as_array().unwrap();
@@ -275,12 +276,7 @@ fn tool_name_loses_case_spacing_and_separators() {
         ("\u{ac00}", "\u{1100}\u{1161}"),
         ("caf\u{e9}", "CAFE\u{301}"),
         ("\u{e9}", "e_\u{301}"),
-        ("ΣΑΣ", "σασ"),
     ] {
-        if other == "σασ" {
-            // A sigma at the end of a word is another letter in lower case.
-            continue;
-        }
         assert_eq!(tool_key(one), tool_key(other), "{one} {other}");
         assert_eq!(tool_key(&tool_key(one)), tool_key(one), "{one}");
     }
@@ -308,12 +304,10 @@ fn later_rows_of_a_number_are_left_out_and_told_once() {
     assert_eq!(short(&judged), expected);
     let last = &judged.verdicts[3..];
     assert_eq!(last[0].checked_arg.as_deref(), Some("b"));
-    assert_eq!(last[0].evidence, [CallEvidence {
-        field: "call_no",
-        agg: Some("count"),
-        value: CallValue::Count(3),
-        quote: None
-    }]);
+    assert_eq!(
+        last[0].evidence,
+        [CallEvidence { field: "call_no", agg: Some("count"), value: CallValue::Count(3), quote: None }]
+    );
     assert_eq!(last[1].checked_arg.as_deref(), Some("d"));
     assert!(last[0].next_action.contains("세 번"), "{}", last[0].next_action);
 }
@@ -341,8 +335,8 @@ fn limit_is_a_number_of_any_length() {
         ("1.5E2", Some("150")),
         ("125e-2", Some("1.25")),
         ("5e-3", Some("0.005")),
-        ("1e400", Some(&*format!("1{}", "0".repeat(400)))),
-        ("1e401", None),
+        ("1e300", Some(&*format!("1{}", "0".repeat(300)))),
+        ("1e301", None),
         ("1e99999999999999999999", None),
         ("-1", None),
         ("-0.5", None),
@@ -452,11 +446,7 @@ fn entry(verdict: CallVerdictKind) -> CallEntry {
 }
 
 /// The number of the check that refuses a verdict changed in one way; 0 when none does.
-fn refused(
-    row: &CallEntry,
-    change: impl FnOnce(&mut Written<'_>),
-    evidence: &[CallEvidence],
-) -> u8 {
+fn refused(row: &CallEntry, change: impl FnOnce(&mut Written<'_>), evidence: &[CallEvidence]) -> u8 {
     let mut written = Written {
         call_no: &row.call_no,
         verdict: row.verdict.as_str(),
@@ -480,7 +470,8 @@ fn each_automatic_check_refuses_what_breaks_it() {
     assert_eq!(refused(&row, |said| said.next_action = "", &good), 2);
     assert_eq!(refused(&row, |said| said.checked_arg = None, &good), 2);
     assert_eq!(refused(&row, |_| {}, &[]), 2);
-    for (value, compliant, over) in [("50", 0, 3), ("51", 3, 0), ("-1", 3, 0), ("0", 0, 3), ("ten", 3, 0), ("-0", 0, 3)] {
+    for (value, compliant, over) in [("50", 0, 3), ("51", 3, 0), ("-1", 3, 0), ("0", 0, 3), ("ten", 3, 0), ("-0", 0, 3)]
+    {
         let value = Some(value.to_owned());
         let row = CallEntry { arg_value: value.clone(), ..entry(CallVerdictKind::Compliant) };
         assert_eq!(refused(&row, |_| {}, &good), compliant, "{value:?}");
@@ -510,12 +501,32 @@ fn sentences_name_what_is_wrong_and_end_politely() {
         action
     };
     for (call, spec, expected) in [
-        ("1,send_notice,channel,fax", "send_notice,channel,mail|messenger,,false", "channel 에 허용 목록에 없는 값 'fax' 를 넣었습니다. 프롬프트에서 channel 기본값을 mail로 못박습니다."),
-        ("1,delete_files,scope,all", "delete_files,scope,team,,true", "scope 에 허용 목록에 없는 값 'all' 을 넣었습니다. 프롬프트에서 scope 기본값을 team으로 못박습니다."),
+        (
+            "1,send_notice,channel,fax",
+            "send_notice,channel,mail|messenger,,false",
+            "channel 에 허용 목록에 없는 값 'fax' 를 넣었습니다. 프롬프트에서 channel 기본값을 mail로 못박습니다.",
+        ),
+        (
+            "1,delete_files,scope,all",
+            "delete_files,scope,team,,true",
+            "scope 에 허용 목록에 없는 값 'all' 을 넣었습니다. 프롬프트에서 scope 기본값을 team으로 못박습니다.",
+        ),
         ("1,t,a,\"\"", "t,a,x|y,,true", "a 에 허용 목록에 없는 빈 값을 넣었습니다."),
-        ("1,t,limit,200", "t,limit,,50,false", "limit 값 200이 상한 50을 넘었습니다. 도구 쪽에서 상한을 강제하도록 고칩니다."),
-        ("1,search_docs,top_k,-1", "search_docs,top_k,,50,false", "top_k 값 -1이 0보다 작습니다. 도구 쪽에서 0 이상 50 이하만 받도록 고칩니다."),
-        ("1,search_docs,top_k,many", "search_docs,top_k,,50,false", "top_k 에 숫자가 아닌 값 'many' 를 넣었습니다. 도구 쪽에서 0 이상 50 이하의 숫자만 받도록 고칩니다."),
+        (
+            "1,t,limit,200",
+            "t,limit,,50,false",
+            "limit 값 200이 상한 50을 넘었습니다. 도구 쪽에서 상한을 강제하도록 고칩니다.",
+        ),
+        (
+            "1,search_docs,top_k,-1",
+            "search_docs,top_k,,50,false",
+            "top_k 값 -1이 0보다 작습니다. 도구 쪽에서 0 이상 50 이하만 받도록 고칩니다.",
+        ),
+        (
+            "1,search_docs,top_k,many",
+            "search_docs,top_k,,50,false",
+            "top_k 에 숫자가 아닌 값 'many' 를 넣었습니다. 도구 쪽에서 0 이상 50 이하의 숫자만 받도록 고칩니다.",
+        ),
         ("1,t,a,x", "t,a,,,true", "필수 인자가 채워져 있습니다. 기준선 호출로 남깁니다."),
         ("1,t,a,", "t,a,,5,false", "선택 인자라 비워 두어도 됩니다. 기준선 호출로 남깁니다."),
         ("1,t,a,2", "t,a,1|2,5,false", "허용 값과 상한 안입니다. 기준선 호출로 남깁니다."),
@@ -547,7 +558,8 @@ fn forms_of_a_table_say_the_same() {
         calls.into_iter().map(|call| RecordedCall { line: 0, ..call }).collect()
     };
     let wanted = without_place(expected);
-    for text in [array, pretty, several, csv.clone(), csv.replace('\n', "\r\n"), csv.trim_end().to_owned(), quoted.collect()]
+    for text in
+        [array, pretty, several, csv.clone(), csv.replace('\n', "\r\n"), csv.trim_end().to_owned(), quoted.collect()]
     {
         let (calls, issues) = calls_of(&text);
         assert_eq!((without_place(calls), issues), (wanted.clone(), Vec::new()), "{text}");
@@ -564,7 +576,8 @@ fn empty_cell_is_absent_and_quotes_around_nothing_are_empty_text() {
     let values: Vec<Option<&str>> = calls.iter().map(|call| call.arg_value.as_deref()).collect();
     assert_eq!(values, [None, Some(""), Some("x"), Some(" ")]);
     assert_eq!(calls[2].arg_name, None);
-    let (specs, issues) = specs_of(format!("{SPECS_HEADER}t,a,,,TRUE\nt,b,\"\",\"\",\"0\"\nt,c,a|b,\"50\",예\nt,d,,5.5,N\n"));
+    let (specs, issues) =
+        specs_of(format!("{SPECS_HEADER}t,a,,,TRUE\nt,b,\"\",\"\",\"0\"\nt,c,a|b,\"50\",예\nt,d,,5.5,N\n"));
     assert_eq!(issues, []);
     let read: Vec<_> = specs
         .iter()
@@ -577,7 +590,8 @@ fn empty_cell_is_absent_and_quotes_around_nothing_are_empty_text() {
 
 #[test]
 fn quoted_cells_may_hold_anything() {
-    let text = format!("{CALLS_HEADER}1,t,a,\"x,\"\"y\"\"\r\nz\"\n\n2,t,a,it's 5\" wide\n,,,\n3,\"t\",\"a\",\"\"\"\"\n");
+    let text =
+        format!("{CALLS_HEADER}1,t,a,\"x,\"\"y\"\"\r\nz\"\n\n2,t,a,it's 5\" wide\n,,,\n3,\"t\",\"a\",\"\"\"\"\n");
     let (calls, issues) = calls_of(text);
     assert_eq!(issues, []);
     let read: Vec<_> = calls.iter().map(|call| (call.row, call.line, call.arg_value.as_deref().unwrap())).collect();
@@ -638,7 +652,9 @@ fn cells_of_another_type_are_told_with_their_row() {
         ]
     );
     let row = |limit: &str, required: &str| {
-        format!(r#"{{"tool_id":"t","arg_name":"a","allowed_values":null,"max_number":{limit},"is_required":{required}}}"#)
+        format!(
+            r#"{{"tool_id":"t","arg_name":"a","allowed_values":null,"max_number":{limit},"is_required":{required}}}"#
+        )
     };
     for (limit, required, wrong) in [
         ("\"50\"", "true", Some("max_number: 50")),
@@ -682,8 +698,7 @@ fn wrong_rows_of_json_cost_no_other() {
     let (calls, issues) = calls_of(text);
     assert_eq!(numbers(&calls), ["1", "3", "5", "6", "x", "11", "13", "14", "15"]);
     let told: Vec<String> = told_issues(&issues);
-    let codes: Vec<String> =
-        told.iter().map(|told| told.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let codes: Vec<String> = told.iter().map(|told| told.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(
         codes,
         [
@@ -694,8 +709,8 @@ fn wrong_rows_of_json_cost_no_other() {
             "column_missing 8",
             "cell_invalid 9",
             "cell_invalid 10",
-            "column_repeated 11",
             "column_unknown 11",
+            "column_repeated 11",
             "cell_invalid 13",
             "not_an_object 14",
             "not_json 16",
@@ -803,7 +818,10 @@ fn row_over_the_limit_is_passed_over() {
     for text in [
         format!("{CALLS_HEADER}1,t,a,{long}\n2,t,a,b\n"),
         format!("{CALLS_HEADER}1,t,a,\"{long}\n2,t,a,b\n"),
-        format!("{{\"call_no\":\"{long}\n{}\n", r#"{"call_no":"2","tool_name_raw":"t","arg_name":"a","arg_value":"b"}"#),
+        format!(
+            "{{\"call_no\":\"{long}\n{}\n",
+            r#"{"call_no":"2","tool_name_raw":"t","arg_name":"a","arg_value":"b"}"#
+        ),
     ] {
         let (calls, issues) = calls_of(text);
         assert_eq!(numbers(&calls), ["2"]);
@@ -968,6 +986,7 @@ fn wrong_use_and_missing_files_have_their_status() {
         (vec!["check", "calls.jsonl", "--from-spans", "--specs", "tool_specs.json"], 2),
         (vec!["check", "calls.jsonl", "--specs", "tool_specs.json", "--format", "xml"], 2),
         (vec!["check", "calls.jsonl", "--specs", "tool_specs.json", "--tools", "tools.json"], 2),
+        (vec!["check", "-", "--specs", "-"], 2),
         (vec!["check", "nothing.jsonl", specs[0], specs[1]], 3),
         (vec!["check", "calls.jsonl", "--specs", "nothing.json"], 3),
         (vec!["check", "wrong.csv", specs[0], specs[1]], 3),
@@ -1094,14 +1113,16 @@ fn kept_check_can_be_asked_in_sql() {
     let hash = taco_trace::digest::sha256_hex(&fs::read(fixture("calls.jsonl")).unwrap());
     let inputs = format!("SELECT role, path, sha256 FROM call_inputs WHERE call_run = '{}' ORDER BY number", runs[0]);
     assert_eq!(rows(&inputs)[1], format!("calls|calls.jsonl|{hash}"));
-    let run = format!("SELECT calls, specs, left_out, unjudged, call_set FROM call_runs WHERE call_run = '{}'", runs[0]);
+    let run =
+        format!("SELECT calls, specs, left_out, unjudged, call_set FROM call_runs WHERE call_run = '{}'", runs[0]);
     assert_eq!(rows(&run), [format!("6|5|1|0|{CALL_SET}")]);
     assert_eq!(rows("SELECT code, line FROM call_issues"), ["call_repeated|7"]);
     // The same input once more: nothing changed.
     seed_in(&place);
-    succeeded(&super::calls::run(&place, &[
-        "check", "calls-2.jsonl", "--specs", "tool_specs.json", "--db", "taco.duckdb", "-q", "-f", "csv",
-    ]));
+    succeeded(&super::calls::run(
+        &place,
+        &["check", "calls-2.jsonl", "--specs", "tool_specs.json", "--db", "taco.duckdb", "-q", "-f", "csv"],
+    ));
     let compared: Value =
         serde_json::from_str(&succeeded(&super::calls::run(&place, &["compare", "-f", "json"]))).unwrap();
     let counts: Vec<i64> =
@@ -1130,9 +1151,8 @@ fn spans_of_the_store_are_checked_against_its_tools() {
         .filter(|said| said["verdict"] == "required_arg_missing")
         .map(|said| said["checked_arg"].as_str().unwrap())
         .collect();
-    let lacking = place.rows(
-        "SELECT DISTINCT f.arg_key FROM set_diagnosis_v2 f WHERE f.problem = 'missing' ORDER BY ALL",
-    );
+    let lacking =
+        place.rows("SELECT DISTINCT f.arg_key FROM set_diagnosis_v2 f WHERE f.problem = 'missing' ORDER BY ALL");
     assert!(lacking.iter().all(|key| missing.contains(&key.as_str())), "{missing:?} {lacking:?}");
     assert_eq!(place.rows("SELECT COUNT(*) FROM call_runs"), ["1"]);
     // Kept spans are as they were.

@@ -46,9 +46,7 @@ impl CsvRow {
             Ok(length) => Piece::Row(length),
             Err(Cut::Open) => Piece::BrokenLine { code: IssueCode::TableRowInvalid, detail: "\"…".to_owned() },
             Err(Cut::Behind) => Piece::BrokenLine { code: IssueCode::TableRowInvalid, detail: "\"…\"…".to_owned() },
-            Err(Cut::TooLong) => {
-                Piece::BrokenLine { code: IssueCode::LineTooLong, detail: MAX_ROW_BYTES.to_string() }
-            }
+            Err(Cut::TooLong) => Piece::BrokenLine { code: IssueCode::LineTooLong, detail: MAX_ROW_BYTES.to_string() },
         }
     }
 

@@ -93,7 +93,11 @@ pub(super) fn judge(calls: &[Call], specs: &[Spec]) -> (Vec<Value>, Vec<String>)
         let is_listed = allowed.as_ref().is_none_or(|list| list.contains(&text.as_str()));
         let is_within = limit.is_none_or(|limit| number(text).is_some_and(|number| (0..=limit).contains(&number)));
         if !is_listed {
-            say(1, "value_not_allowed", [Some(value_cell.clone()), allowed_cell.clone()].into_iter().flatten().collect());
+            say(
+                1,
+                "value_not_allowed",
+                [Some(value_cell.clone()), allowed_cell.clone()].into_iter().flatten().collect(),
+            );
         }
         if !is_within {
             say(2, "number_over_limit", [Some(value_cell.clone()), limit_cell.clone()].into_iter().flatten().collect());
