@@ -1,5 +1,5 @@
-//! What `taco-trace calls` says of recorded calls: rows of the set view become verdicts with evidence and words, and the
-//! seven automatic checks of the seed look at each before anyone sees it.
+//! What `taco-trace calls` says of recorded calls: rows of the set view become verdicts with evidence and words, and
+//! the seven automatic checks of the seed look at each before anyone sees it.
 //!
 //! Decides no rule (the views do) and no wording ([`crate::render::calls`] does). Start with [`Verdicts`].
 

@@ -2,7 +2,8 @@
 //!
 //! Owns the forms (told by content), the cutting of a stream into rows with their place, the encoding of a file, and
 //! the cells of a row by wanted column. What cannot be read is an issue with file and row, and the next row is read.
-//! It does not know what a column means. Memory: a row and a block, whatever the file. Start with [`TableReader::next`].
+//! It does not know what a column means. Memory: a row and a block, whatever the file. Start with
+//! [`TableReader::next`].
 //!
 //! CSV is cut here and not by the crate `csv`, which cannot tell an empty cell from `""`, and takes the rest of a file
 //! into one cell after a quote that is never closed.

@@ -1,4 +1,5 @@
-//! Words for recorded calls: what to do about each, the reports of `calls check` and `calls compare`, the list of checks.
+//! Words for recorded calls: what to do about each, the reports of `calls check` and `calls compare`, the list of
+//! checks.
 
 use std::collections::BTreeMap;
 
@@ -206,7 +207,8 @@ impl<'t> Report<'t> {
             _ => None,
         });
         let values = context! {
-            verdict => verdict.verdict.as_str(), tool, argument => verdict.checked_arg.as_deref(), value => text("arg_value"),
+            verdict => verdict.verdict.as_str(), tool, argument => verdict.checked_arg.as_deref(),
+            value => text("arg_value"),
             allowed => text("allowed_values"), limit => text("max_number"), count => count.unwrap_or_default(),
         };
         phrase(self.texts, "what", values)
@@ -232,7 +234,9 @@ pub fn unjudged(texts: &Texts, calls: &[UnjudgedView], total: i64) -> String {
     let mut lines = vec![phrase(texts, "unjudged_calls", context! { total })];
     lines.extend(calls.iter().map(|call| {
         let place = plain(&call.place);
-        let values = context! { place, call => call.call_no.as_str(), tool => call.tool.as_str(), argument => call.argument.as_deref() };
+        let values = context! {
+            place, call => call.call_no.as_str(), tool => call.tool.as_str(), argument => call.argument.as_deref(),
+        };
         phrase(texts, "unjudged_call", values)
     }));
     let more = total - calls.len() as i64;

@@ -2,8 +2,8 @@
 //!
 //! A check works in temporary tables of the names that the views read, so that nothing reaches the tables of the store
 //! before [`CallCheck::keep`], and no other check is looked at. DuckDB moves them to the disk when they outgrow
-//! [`CHECKING`]. What is left out at load is decided here, for only the store knows what was loaded; all else is decided
-//! by the views (`sql/checks/`). Start with [`Store::begin_call_check`].
+//! [`CHECKING`]. What is left out at load is decided here, for only the store knows what was loaded; all else is
+//! decided by the views (`sql/checks/`). Start with [`Store::begin_call_check`].
 
 use std::path::Path;
 
@@ -220,8 +220,8 @@ impl Store {
         })
     }
 
-    /// Compares two checks that were kept; [`Store::call_changes`] tells of the calls then. Returns the counts by change
-    /// and reason.
+    /// Compares two checks that were kept; [`Store::call_changes`] tells of the calls then. Returns the counts by
+    /// change and reason.
     ///
     /// # Errors
     /// `Statement`.

@@ -1,8 +1,8 @@
 //! Which encoding a file is in, UTF-8 or CP949, and its texts.
 //!
 //! A file has one encoding. Lines decide that only one of the two can read; two letters of CP949 may by chance be one
-//! of UTF-8 below U+0800, so such lines do not count. Both keep ASCII as it is, and no second byte of CP949 is a quote, a
-//! comma, a bar, a brace or a newline, so that bytes can be cut into rows and cells before they are decoded.
+//! of UTF-8 below U+0800, so such lines do not count. Both keep ASCII as it is, and no second byte of CP949 is a quote,
+//! a comma, a bar, a brace or a newline, so that bytes can be cut into rows and cells before they are decoded.
 
 use std::borrow::Cow;
 use std::str;

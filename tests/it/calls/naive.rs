@@ -36,7 +36,7 @@ fn number(text: &str) -> Option<i128> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
     let mut parts = digits.splitn(2, '.');
     let (whole, part) = (parts.next()?, parts.next());
-    let all_digits = |text: &str| !text.is_empty() && text.chars().all(|letter| ('0'..='9').contains(&letter));
+    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !all_digits(whole) || part.is_some_and(|part| !all_digits(part) || part.len() > 4) {
         return None;
     }
