@@ -122,7 +122,7 @@ impl Store {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let configured = config().map_err(StoreError::statement("configuration"))?;
         let connection = Connection::open_with_flags(path, configured).map_err(|error| open_error(path, &error))?;
-        let store = Self::prepared(connection)?;
+        let store = Self::prepared(connection, migrate::run)?;
         views::create(&store.connection)?;
         Ok(store)
     }
@@ -143,18 +143,21 @@ impl Store {
         let configured = config().map_err(StoreError::statement("configuration"))?;
         let connection =
             Connection::open_in_memory_with_flags(configured).map_err(StoreError::statement("opening in memory"))?;
-        let mut store = Self::prepared(connection)?;
+        let mut store = Self::prepared(connection, migrate::run_uncommented)?;
         store.is_file = false;
         store.has_views.set(false);
         Ok(store)
     }
 
-    fn prepared(mut connection: Connection) -> Result<Self, StoreError> {
+    fn prepared(
+        mut connection: Connection,
+        migrate: impl Fn(&mut Connection) -> Result<(), StoreError>,
+    ) -> Result<Self, StoreError> {
         // Rows are read back in a stated order only, so DuckDB need not keep the order of insertion.
         connection
             .execute_batch("SET preserve_insertion_order = false; SET force_compression = 'zstd'")
             .map_err(StoreError::statement("configuration"))?;
-        migrate::run(&mut connection)?;
+        migrate(&mut connection)?;
         Ok(Self { connection, is_file: true, has_views: Cell::new(true) })
     }
 

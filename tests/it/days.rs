@@ -67,10 +67,10 @@ const FAULTS: [(usize, u64, u64, u64, Fault); 13] = [
 
 /// The person that a run is about: all invented, shaped as personal values are, so that masking can be seen.
 const PEOPLE: [(&str, &str, &str); 4] = [
-    ("A-10231", "010-2345-6789", "gildong.hong@agency.go.kr"),
-    ("A-10872", "010-8765-4321", "younghee.kim@agency.go.kr"),
-    ("B-20417", "02-2100-1234", "minsu.park@agency.go.kr"),
-    ("C-30988", "010-5555-0199", "jiwoo.choi@agency.go.kr"),
+    ("A-10231", "010-2345-6789", "a10231@agency.go.kr"),
+    ("A-10872", "010-8765-4321", "a10872@agency.go.kr"),
+    ("B-20417", "02-2100-1234", "b20417@agency.go.kr"),
+    ("C-30988", "010-5555-0199", "c30988@agency.go.kr"),
 ];
 const DEPARTMENTS: [(&str, &str); 4] =
     [("회계과", "D-1203"), ("총무과", "D-1101"), ("정보화담당관", "D-2207"), ("민원여권과", "D-3310")];
