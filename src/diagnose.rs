@@ -11,8 +11,10 @@ use crate::model::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, Rule, 
 use crate::render::Texts;
 use crate::render::draft::{DraftFacts, MissingKey, Provider, draft, find_provider};
 use crate::render::notes::{NoteFacts, NoteKind, note};
-use crate::render::summary::{CallFacts, FindingFacts, RunFacts, TypeError, summary};
-use crate::store::{CallRow, FindingRow, NoteRow, RunRow, Scope, Store, StoreError, ToolSetRow, UnjudgedRow};
+use crate::render::summary::{CallFacts, FindingFacts, RunFacts, TypeError, summary, summary_without_values};
+use crate::store::{
+    CallRow, FindingRow, NoteRow, ReviewedRow, RunRow, Scope, Store, StoreError, ToolSetRow, UnjudgedRow,
+};
 use crate::verdict::judge;
 
 /// A diagnosis and what a report shows beside it.
@@ -33,6 +35,17 @@ pub struct JudgedRun {
     pub calls: BTreeMap<String, (Option<i64>, Option<Status>)>,
     /// Today's description of the tool that a draft is for.
     pub described_tool: Option<DescribedTool>,
+    /// Its summary and notes without values, where those of the diagnosis hold any.
+    pub without_values: Option<Told>,
+}
+
+/// Summary and notes without any value of an argument or of a result, for what leaves the site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// One or two Korean sentences.
+    pub summary: String,
+    /// Facts that are no verdict.
+    pub notes: Vec<String>,
 }
 
 /// The tool whose description has a draft.
@@ -105,13 +118,18 @@ fn collect(store: &Store, texts: &Texts, drafts: DraftMode) -> Result<Outcome, S
     let mut findings = store.findings()?.into_iter().peekable();
     let mut notes = store.notes()?.into_iter().peekable();
     let mut calls = store.calls()?.into_iter().peekable();
+    let mut reviewed: BTreeMap<String, Vec<ReviewedRow>> = BTreeMap::new();
+    for row in store.reviewed_findings()? {
+        reviewed.entry(row.trace_id.clone()).or_default().push(row);
+    }
     let mut runs = Vec::with_capacity(rows.len());
     for row in rows {
+        let reviews = reviewed.remove(&row.trace_id).unwrap_or_default();
         let found = take_while_eq(&mut findings, |finding| finding.trace_id == row.trace_id);
         let noted = take_while_eq(&mut notes, |note| note.trace_id == row.trace_id);
         let called = take_while_eq(&mut calls, |call| call.trace_id == row.trace_id);
         let definitions = row.tool_set.as_ref().and_then(|set| tools.get(set)).map_or(&[][..], Vec::as_slice);
-        runs.push(judged_run(texts, row, &found, &noted, &called, definitions));
+        runs.push(judged_run(texts, row, &found, &noted, &called, definitions, &reviews));
     }
     let conventions_without_arguments = store.conventions_without_arguments()?;
     Ok(Outcome { runs, unjudged: store.unjudged()?, tool_sets, conventions_without_arguments })
@@ -128,12 +146,24 @@ fn judged_run(
     noted: &[NoteRow],
     called: &[CallRow],
     definitions: &[ToolDefinition],
+    reviews: &[ReviewedRow],
 ) -> JudgedRun {
     let groups = group_findings(found);
-    let findings: Vec<Finding> = groups.iter().map(|(rule, rows)| finding(*rule, rows, &run)).collect();
+    let said = |rule: Rule, name: &str| {
+        let row = reviews.iter().find(|row| row.rule == rule.as_str() && row.finding == name);
+        row.map(|row| row.review.clone())
+    };
+    let findings: Vec<Finding> = groups
+        .iter()
+        .map(|(rule, rows)| Finding { review: said(*rule, &rows[0].finding), ..finding(*rule, rows, &run) })
+        .collect();
     let judgement = judge(&findings);
     let facts = run_facts(&run, &groups, &findings, called, judgement.verdict, &judgement.also_found);
     let (described_tool, description_draft) = description_draft(texts, &findings, definitions);
+    let holds_values = facts.findings.iter().any(|finding| !finding.type_errors.is_empty())
+        || noted.iter().any(|row| NoteKind::from_name(&row.note).is_some_and(NoteKind::shows_value));
+    let without_values = holds_values
+        .then(|| Told { summary: summary_without_values(texts, &facts), notes: notes_of(texts, noted, false) });
     let diagnosis = Diagnosis {
         trace_id: run.trace_id,
         agent_name: run.agent_name,
@@ -142,7 +172,7 @@ fn judged_run(
         verdict: judgement.verdict,
         also_found: judgement.also_found,
         findings,
-        notes: notes_of(texts, noted),
+        notes: notes_of(texts, noted, true),
         fix_target: judgement.fix_target,
         description_draft,
         summary: summary(texts, &facts),
@@ -167,6 +197,7 @@ fn judged_run(
             .map(|row| (row.span_id.clone(), (row.has_span.then_some(row.duration_ms), row.status)))
             .collect(),
         described_tool,
+        without_values,
     }
 }
 
@@ -196,6 +227,7 @@ fn finding(rule: Rule, rows: &[&FindingRow], run: &RunRow) -> Finding {
         timeout_gap_ms: None,
         run_length: None,
         evidence: Vec::new(),
+        review: None,
     };
     for row in rows {
         if finding.span_ids.last() != Some(&row.span_id) {
@@ -338,7 +370,7 @@ fn top_level_keys(args_key: Option<&str>) -> Vec<String> {
 
 /// Notes in words. The ways in which the arguments of one stretch were written come as a row each and
 /// become one note: whether keys stand in another order, or only spacing and escapes differ.
-fn notes_of(texts: &Texts, rows: &[NoteRow]) -> Vec<String> {
+fn notes_of(texts: &Texts, rows: &[NoteRow], with_values: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let mut rest = rows;
     while let Some(row) = rest.first() {
@@ -358,7 +390,7 @@ fn notes_of(texts: &Texts, rows: &[NoteRow]) -> Vec<String> {
                     span_id: row.span_id.clone(),
                     measured: row.measured,
                     limit: row.allowed,
-                    detail: row.detail.clone(),
+                    detail: if with_values || !kind.shows_value() { row.detail.clone() } else { None },
                 },
             ));
         }

@@ -14,13 +14,17 @@
 //! The Rust API is unstable; the contracts are the JSON Schemas under `schemas/`, the columns of
 //! tables and views, and the exit codes.
 
+pub mod baseline;
 pub mod calls;
 pub mod cli;
+pub mod compare;
 pub mod diagnose;
 pub mod digest;
+pub mod hq;
 pub mod ingest;
 pub mod model;
 pub mod receive;
 pub mod render;
+pub mod stats;
 pub mod store;
 pub mod verdict;

@@ -26,7 +26,9 @@ pub fn judge(findings: &[Finding]) -> Judgement {
     }
 }
 
-fn fix_target(rule: Rule, findings: &[Finding]) -> FixTarget {
+/// Where to fix what the findings of this rule say; findings of others do not count.
+#[must_use]
+pub fn fix_target(rule: Rule, findings: &[Finding]) -> FixTarget {
     match rule {
         Rule::UndefinedTool => FixTarget::ToolDescription,
         Rule::ArgsMismatch => {

@@ -24,7 +24,7 @@ use crate::render::calls::{
     demonstration, kept, list, spans_left_out, unjudged,
 };
 use crate::render::{Texts, errors, issues};
-use crate::store::{CallCheck, CallInput, CallRun, KeptCheck, Store, StoreError};
+use crate::store::{CallCheck, CallInput, CallRun, KeptCheck, Store, StoreError, korean_time};
 
 /// How many calls that could not be judged are told.
 const TOLD_UNJUDGED: i64 = 20;
@@ -289,7 +289,7 @@ fn check(texts: &Texts, args: &CheckArgs) -> anyhow::Result<u8> {
     let totals = verified(texts, &check, specs.len())?;
     tell_unjudged(texts, &check, &loading.names, unreadable_spans)?;
     if keeps {
-        let run = CallRun { checked_at: load::time_of(now_ns), checked_ns: now_ns, issues: loading.loaded.issues };
+        let run = CallRun { checked_at: korean_time(now_ns), checked_ns: now_ns, issues: loading.loaded.issues };
         match check.keep(&run).map_err(Failure::from) {
             Ok(()) if args.quiet => {}
             Ok(()) => terminal::tell(&kept(texts, &call_run)),

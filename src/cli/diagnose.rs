@@ -8,14 +8,14 @@ use super::failure::Failure;
 use super::load::{self, LoadArgs};
 use super::report::{Format, render};
 use super::terminal::{self, ColorChoice};
-use super::{exit, report};
+use super::{baseline, exit, report};
 use crate::diagnose::{DraftMode, JudgedRun, Outcome, diagnose};
 use crate::model::Verdict;
-use crate::render::{Texts, errors};
+use crate::render::{Texts, baseline as sentences, errors};
 use crate::store::{Scope, Store};
 
 /// Nanoseconds of a day.
-const DAY_NS: i64 = 86_400_000_000_000;
+pub(super) const DAY_NS: i64 = 86_400_000_000_000;
 
 /// `taco-trace diagnose` 의 인자
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// 판정할 저장소 파일 (기본 taco.duckdb)
     #[arg(long, value_name = "파일")]
     db: Option<PathBuf>,
-    /// 출력 형식: table(기본), json, jsonl, md
+    /// 출력 형식: table(기본), json, jsonl, md, junit, sarif, github(Actions 의 주석)
     #[arg(
         short,
         long,
@@ -67,9 +67,18 @@ pub(crate) struct Args {
     /// 앞에서부터 이 수만큼만
     #[arg(long, value_name = "수")]
     limit: Option<usize>,
-    /// 이 판정의 실행이 있으면 종료 상태를 1 로 합니다: any 또는 판정(쉼표로 여럿)
+    /// 이 판정의 실행이 있으면 종료 상태를 1 로 합니다: any 또는 판정(쉼표로 여럿). 오탐으로 넘긴 판정은 뺍니다
     #[arg(long, value_name = "판정", value_delimiter = ',')]
     fail_on: Vec<String>,
+    /// 이 기준선에 없는 근거만 새것으로 봅니다. 새것이 있거나 기준선보다 덜 검사했으면 종료 상태가 1 입니다
+    #[arg(long, value_name = "파일")]
+    baseline: Option<PathBuf>,
+    /// 검사한 비율이 기준선보다 이만큼(퍼센트포인트)까지 줄어도 넘어갑니다 (기본 1)
+    #[arg(long, value_name = "수", requires = "baseline", default_value_t = 1, hide_default_value = true)]
+    allow_coverage_drop: u32,
+    /// 나타난 근거를 기준선 파일로 씁니다. 있던 파일의 ignore 는 이어받습니다
+    #[arg(long, value_name = "파일", conflicts_with_all = ["trace", "agent", "tool", "verdict", "limit"])]
+    write_baseline: Option<PathBuf>,
     /// 도구 설명 수정안: template(규칙으로 만듦, 기본) 또는 off
     #[arg(
         long,
@@ -113,6 +122,9 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         tool_name: args.tool.clone(),
         tool_set: None,
     };
+    let known = args.baseline.as_deref().map(baseline::read).transpose()?;
+    let earlier =
+        args.write_baseline.as_deref().and_then(|path| baseline::read_earlier(path).transpose()).transpose()?;
     let store = load::open_store(texts, &args.paths, args.db.as_deref(), &args.load, &mut scope)?;
     let drafts = if args.draft == DraftArg::Template { DraftMode::Template } else { DraftMode::Off };
     let outcome = diagnose(&store, texts, &scope, drafts).map_err(Failure::from)?;
@@ -123,10 +135,25 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         terminal::tell(&errors::error(texts, failure.kind, &failure.values));
     }
     let selected = select(outcome, args, &verdicts);
+    let looked_at = baseline::LookedAt {
+        agent: args.agent.as_deref(),
+        is_part: args.trace.is_some() || args.tool.is_some() || !verdicts.is_empty() || args.limit.is_some(),
+    };
+    let held = known.as_ref().map(|known| baseline::hold(known, &selected, &looked_at, args.allow_coverage_drop));
     let style = terminal::style(args.color, args.output.is_some());
-    let text = render(texts, &selected, args.format, &report::Options { style, show_all: args.all })?;
+    let options = report::Options { style, show_all: args.all, held: held.as_ref() };
+    let text = render(texts, &store, &selected, args.format, &options)?;
     terminal::write_result(&text, args.output.as_deref())?;
-    let failed = selected.runs.iter().any(|run| fails(run, &fail_on));
+    if let Some(held) = held.as_ref().filter(|_| !args.format.has_sentences()) {
+        terminal::tell(&sentences::lines(texts, &held.view, terminal::style(ColorChoice::Never, false)));
+    }
+    if let Some(path) = &args.write_baseline {
+        baseline::write(texts, path, &selected, known.iter().chain(&earlier))?;
+    }
+    let failed = match &held {
+        Some(held) => baseline::fails(held, &selected, &fail_on),
+        None => selected.runs.iter().any(|run| fails(run, &fail_on)),
+    };
     Ok(if failed { exit::FOUND } else { exit::OK })
 }
 
@@ -160,15 +187,18 @@ fn has_any(run: &JudgedRun, verdicts: &[Verdict]) -> bool {
         || run.diagnosis.also_found.iter().any(|verdict| verdicts.contains(verdict))
 }
 
+/// Whether a finding says so that no person dismissed; of a normal run, whether that was asked for.
 fn fails(run: &JudgedRun, fail_on: &[Verdict]) -> bool {
-    has_any(run, fail_on)
+    let mut counting = run.diagnosis.findings.iter().filter(|finding| finding.dismissed_for().is_none());
+    counting.any(|finding| fail_on.contains(&finding.rule.verdict()))
+        || (run.diagnosis.verdict == Verdict::Normal && fail_on.contains(&Verdict::Normal))
 }
 
 fn parse_verdicts(texts: &[String]) -> Result<Vec<Verdict>, Failure> {
     texts.iter().map(|text| parse_verdict(text)).collect()
 }
 
-fn parse_verdict(text: &str) -> Result<Verdict, Failure> {
+pub(super) fn parse_verdict(text: &str) -> Result<Verdict, Failure> {
     Verdict::parse(text.trim()).ok_or_else(|| {
         let known = Verdict::ALL.map(Verdict::slug).join(", ");
         Failure::usage("unknown_verdict").with("value", text).with("known", known)

@@ -8,3 +8,5 @@ pub(crate) const FOUND: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// A file, the store or the output could not be opened, or nothing in the input was recognised.
 pub(crate) const UNREADABLE: u8 = 3;
+/// Ctrl-C ended it, as shells have it.
+pub(crate) const INTERRUPTED: u8 = 130;

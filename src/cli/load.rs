@@ -182,20 +182,15 @@ impl Loaded {
     }
 }
 
-/// Time now, ISO 8601 with +09:00.
-pub(crate) fn now() -> String {
-    time_of(now_ns())
-}
-
 /// Time now, nanoseconds since 1970 UTC.
 pub(crate) fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// That time, ISO 8601 with +09:00.
-pub(crate) fn time_of(ns: i64) -> String {
-    crate::store::korean_time(ns)
+/// Time now, ISO 8601 with +09:00.
+pub(crate) fn now() -> String {
+    crate::store::korean_time(now_ns())
 }
 
 /// Reads tools.json, if one is named. Its issues are counted into `loaded`.

@@ -3,18 +3,24 @@
 //!
 //! One command, one file: its `Args` (whose comments are the Korean help) and one function.
 
+mod baseline;
 mod calls;
+mod compare;
 mod diagnose;
 mod doctor;
 mod exit;
 mod explain;
 mod failure;
+mod hq;
 mod ingest;
 mod load;
 mod mask;
+mod page;
 mod receive;
 mod report;
+mod review;
 mod rules;
+mod sql;
 mod store;
 mod terminal;
 mod tools;
@@ -48,7 +54,7 @@ const HELP_TEMPLATE: &str = "\
     disable_help_flag = true,
     disable_version_flag = true,
     arg_required_else_help = true,
-    after_help = "종료 상태: 0 마침 · 1 --fail-on 이나 --strict 에 걸림 · 2 잘못된 사용 · 3 파일·저장소를 열지 못함"
+    after_help = "종료 상태: 0 마침 · 1 --fail-on, --baseline, --strict 따위에 걸림 · 2 잘못된 사용 · 3 파일·저장소를 열지 못함"
 )]
 struct Cli {
     /// 도움말을 보여줍니다
@@ -71,13 +77,39 @@ enum Command {
     Receive(receive::Args),
     /// 실행마다 판정 하나와 근거 span, 고칠 곳을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
-    Diagnose(diagnose::Args),
+    Diagnose(Box<diagnose::Args>),
+    /// 두 무리의 실행을 견주어 무엇이 나아지고 나빠졌는지, 우연의 범위인지 보여줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Compare(compare::Args),
     /// 실행 하나를 나무 모양과 시간으로 펼치고, 판정을 다시 끌어내는 SQL 을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Explain(explain::Args),
+    /// 판정을 사람이 검토한 결과를 남깁니다: 오탐으로 넘기기, 맞다고 확인하기, 되돌리기, 목록
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        subcommand_help_heading = "명령",
+        subcommand_value_name = "명령"
+    )]
+    Review(review::Args),
+    /// 여러 에이전트에서 되풀이된 도구·판정을 모아 HQ 전달 후보 문서를 냅니다
+    #[command(
+        name = "hq-candidates",
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        subcommand_help_heading = "명령",
+        subcommand_value_name = "명령"
+    )]
+    HqCandidates(hq::Args),
+    /// 판정 결과를 HTML 페이지 하나로 만듭니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Report(page::Args),
     /// 판정 규칙의 목록과 SQL 을 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Rules(rules::Args),
+    /// 저장소에 SQL 로 묻습니다(읽기만 합니다). 물음이 없으면 단말에서 프롬프트를 엽니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Sql(sql::Args),
     /// 저장소를 돌봅니다: 살펴보기, 줄이기, 오래된 실행 지우기, Parquet 으로 내보내고 들이기
     #[command(
         help_template = HELP_TEMPLATE,
@@ -137,8 +169,13 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Ingest(args) => ingest::run(texts, &args),
         Command::Receive(args) => receive::run(texts, &args),
         Command::Diagnose(args) => diagnose::run(texts, &args),
+        Command::Compare(args) => compare::run(texts, &args),
         Command::Explain(args) => explain::run(texts, &args),
+        Command::Review(args) => review::run(texts, &args),
+        Command::HqCandidates(args) => hq::run(texts, &args),
+        Command::Report(args) => page::run(texts, &args),
         Command::Rules(args) => rules::run(texts, &args),
+        Command::Sql(args) => sql::run(texts, &args),
         Command::Store(args) => store::run(texts, &args),
         Command::Doctor(args) => doctor::run(texts, &args),
         Command::Tools(args) => tools::run(texts, &args),

@@ -1,17 +1,22 @@
 //! An outcome in the format asked for, and a run as a tree.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap::ValueEnum;
 
+use super::failure::Failure;
 use super::load;
+use crate::baseline::Fingerprint;
 use crate::diagnose::{JudgedRun, Outcome};
-use crate::model::{Coverage, Diagnosis, Rule};
+use crate::model::{Coverage, Diagnosis, Finding, Rule, Standing};
+use crate::render::baseline::{BaselineView, lines, section};
 use crate::render::layout::Style;
+use crate::render::machine::{MachineReport, MachineRun, Place};
 use crate::render::terminal::{Assumptions, Report, RunView, ToolSetView, UnjudgedView};
 use crate::render::tree::Node;
-use crate::render::{Texts, markdown, terminal};
-use crate::store::{RULE_SET, SpanRecord, korean_time, rule_set_sha256, view_files};
+use crate::render::{Texts, github, junit, markdown, sarif, terminal};
+use crate::store::{RULE_SET, SpanRecord, Store, korean_time, rule_set_sha256, view_files};
 
 /// How a diagnosis is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -24,19 +29,69 @@ pub(crate) enum Format {
     Jsonl,
     /// 마크다운
     Md,
+    /// JUnit XML: 실행 하나가 시험 하나
+    Junit,
+    /// SARIF 2.1.0
+    Sarif,
+    /// GitHub Actions 의 주석
+    Github,
+}
+
+impl Format {
+    /// Whether it shows where spans were read.
+    fn has_places(self) -> bool {
+        matches!(self, Self::Junit | Self::Sarif | Self::Github)
+    }
+
+    /// Whether it has a place of its own for sentences on the baseline.
+    pub(crate) fn has_sentences(self) -> bool {
+        matches!(self, Self::Table | Self::Md)
+    }
 }
 
 /// How a report for people looks.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Options {
+#[derive(Debug, Clone)]
+pub(crate) struct Options<'a> {
     /// Width and colour.
     pub(crate) style: Style,
     /// Whether normal runs are listed.
     pub(crate) show_all: bool,
+    /// How the findings stand to a baseline, if there is one.
+    pub(crate) held: Option<&'a Held>,
 }
 
-/// The outcome in that format.
-pub(crate) fn render(texts: &Texts, outcome: &Outcome, format: Format, options: &Options) -> anyhow::Result<String> {
+/// How findings stand to a baseline.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// For each run, how each of its findings stands.
+    pub(crate) standings: Vec<Vec<Standing>>,
+    /// The sums, and what of the baseline did not occur.
+    pub(crate) view: BaselineView,
+}
+
+impl Held {
+    /// Whether all findings of a run are known.
+    fn folds(&self, run: usize) -> bool {
+        self.standings.get(run).is_some_and(|run| !run.is_empty() && run.iter().all(|standing| !standing.counts()))
+    }
+}
+
+/// The outcome in that format. The store says where spans were read.
+pub(crate) fn render(
+    texts: &Texts,
+    store: &Store,
+    outcome: &Outcome,
+    format: Format,
+    options: &Options<'_>,
+) -> anyhow::Result<String> {
+    if format.has_places() {
+        let report = machine(store, outcome, options)?;
+        return Ok(match format {
+            Format::Junit => junit::report(texts, &report),
+            Format::Sarif => sarif::report(texts, &report)?,
+            _ => github::report(texts, &report),
+        });
+    }
     let diagnoses = || outcome.runs.iter().map(|run| &run.diagnosis);
     match format {
         Format::Json => {
@@ -51,18 +106,103 @@ pub(crate) fn render(texts: &Texts, outcome: &Outcome, format: Format, options: 
             }
             Ok(text)
         }
-        Format::Table => Ok(terminal::report(texts, &view(outcome, options.show_all), options.style)),
-        Format::Md => Ok(markdown::report(texts, &view(outcome, options.show_all))),
+        Format::Md => {
+            let held = options.held.map_or_else(String::new, |held| section(texts, &held.view));
+            Ok(markdown::report(texts, &view(outcome, options)) + &held)
+        }
+        _ => {
+            let held = options.held.map_or_else(String::new, |held| lines(texts, &held.view, options.style));
+            Ok(terminal::report(texts, &view(outcome, options), options.style) + &held)
+        }
     }
 }
 
-fn view(outcome: &Outcome, show_all: bool) -> Report<'_> {
+/// The outcome with what formats for machines show besides: places, durations, fingerprints.
+fn machine<'a>(store: &Store, outcome: &'a Outcome, options: &Options<'_>) -> Result<MachineReport<'a>, Failure> {
+    let judged = outcome.runs.iter().map(|run| run.diagnosis.trace_id.as_str());
+    let trace_ids: Vec<&str> = judged.chain(outcome.unjudged.iter().map(|run| run.trace_id.as_str())).collect();
+    let mut read = Whereabouts::read(store, &trace_ids)?;
+    let whole = view(outcome, options);
+    let mut runs = Vec::with_capacity(outcome.runs.len());
+    for (index, (run, view)) in outcome.runs.iter().zip(whole.runs).enumerate() {
+        let agent = run.diagnosis.agent_name.as_deref();
+        let standings = options.held.and_then(|held| held.standings.get(index));
+        let standing = |place: usize, finding: &Finding| {
+            standings.and_then(|run| run.get(place)).cloned().unwrap_or_default().reviewed(finding)
+        };
+        let findings = run.diagnosis.findings.iter().enumerate();
+        let of_trace = read.traces.remove(&run.diagnosis.trace_id).unwrap_or_default();
+        runs.push(MachineRun {
+            view,
+            start_ns: run.start_ns,
+            duration_ns: of_trace.end_ns.saturating_sub(run.start_ns).max(0).unsigned_abs(),
+            standings: findings
+                .map(|(place, finding)| (standing(place, finding), Fingerprint::of(agent, finding).digest()))
+                .collect(),
+            places: of_trace.places,
+            final_span_id: &run.final_span_id,
+        });
+    }
+    let place_of = |run: &UnjudgedView| read.traces.get(&run.trace_id).and_then(|trace| trace.first.clone());
+    Ok(MachineReport {
+        version: env!("CARGO_PKG_VERSION"),
+        runs,
+        unjudged: whole.unjudged.iter().map(|run| (run.clone(), place_of(run))).collect(),
+        coverage: whole.coverage,
+        assumptions: whole.assumptions,
+        has_baseline: options.held.is_some(),
+        show_all: options.show_all,
+    })
+}
+
+/// Where the spans of traces were read, and when they ended.
+struct Whereabouts {
+    traces: BTreeMap<String, OfTrace>,
+}
+
+#[derive(Default)]
+struct OfTrace {
+    end_ns: i64,
+    first: Option<Place>,
+    places: BTreeMap<String, Place>,
+}
+
+impl Whereabouts {
+    fn read(store: &Store, trace_ids: &[&str]) -> Result<Self, Failure> {
+        let folder = std::env::current_dir().ok();
+        let mut traces: BTreeMap<String, OfTrace> = BTreeMap::new();
+        for row in store.places(trace_ids).map_err(Failure::from)? {
+            let of_trace = traces.entry(row.trace_id).or_default();
+            of_trace.end_ns = of_trace.end_ns.max(row.end_ns);
+            // Standard input has no file that could be opened.
+            let Some(path) = row.path.filter(|path| path != "-") else { continue };
+            let place = Place { path: below(folder.as_deref(), &path), line: row.line };
+            of_trace.first.get_or_insert_with(|| place.clone());
+            of_trace.places.insert(row.span_id, place);
+        }
+        Ok(Self { traces })
+    }
+}
+
+/// The path as seen from the folder, when it lies below.
+fn below(folder: Option<&Path>, path: &str) -> String {
+    let relative = folder.and_then(|folder| Path::new(path).strip_prefix(folder).ok());
+    relative.map_or_else(|| path.to_owned(), |relative| relative.display().to_string())
+}
+
+/// What the runs let the rules check, in sum.
+pub(crate) fn coverage(outcome: &Outcome) -> Coverage {
     let mut coverage = Coverage::default();
     for run in &outcome.runs {
         coverage.add(&run.coverage);
     }
+    coverage
+}
+
+fn view<'a>(outcome: &'a Outcome, options: &Options<'_>) -> Report<'a> {
+    let folds = |run: usize| options.held.is_some_and(|held| held.folds(run));
     Report {
-        runs: outcome.runs.iter().map(run_view).collect(),
+        runs: outcome.runs.iter().enumerate().map(|(index, run)| run_view(run, folds(index))).collect(),
         unjudged: outcome
             .unjudged
             .iter()
@@ -73,7 +213,7 @@ fn view(outcome: &Outcome, show_all: bool) -> Report<'_> {
                 reason: run.reason.clone(),
             })
             .collect(),
-        coverage,
+        coverage: coverage(outcome),
         captures: load::captures(&outcome.conventions_without_arguments),
         assumptions: Assumptions {
             rule_set: RULE_SET.to_owned(),
@@ -89,16 +229,18 @@ fn view(outcome: &Outcome, show_all: bool) -> Report<'_> {
                 })
                 .collect(),
         },
-        show_all,
+        show_all: options.show_all,
     }
 }
 
-fn run_view(run: &JudgedRun) -> RunView<'_> {
+/// What a report shows of a run; `folded` when the baseline has all of it.
+pub(crate) fn run_view(run: &JudgedRun, folded: bool) -> RunView<'_> {
     RunView {
         diagnosis: &run.diagnosis,
         start_time: korean_time(run.start_ns),
         calls: &run.calls,
         described: run.described_tool.as_ref().map(|tool| (tool.tool_name.as_str(), tool.description.as_str())),
+        folded,
     }
 }
 

@@ -154,7 +154,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
 
 /// The Korean midnight that a date begins with, nanoseconds since 1970 UTC. The date has to be written in full: it is
 /// compared with others as text.
-fn midnight(date: &str) -> Result<i64, Failure> {
+pub(super) fn midnight(date: &str) -> Result<i64, Failure> {
     let is_plain = date.len() == 10 && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     let wrong = || Failure::usage("bad_day").with("value", date);
     if is_plain { korean_instant(date, 0).map_err(|_| wrong()) } else { Err(wrong()) }

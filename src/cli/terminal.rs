@@ -12,6 +12,8 @@ use crate::render::layout::Style;
 
 /// Width when nothing tells it.
 const DEFAULT_WIDTH: usize = 80;
+/// A narrower terminal is not written for.
+const MIN_WIDTH: usize = 40;
 /// Lines get no longer than this, however wide the terminal is: they stay readable.
 const MAX_WIDTH: usize = 120;
 
@@ -40,10 +42,19 @@ pub(crate) fn style(choice: ColorChoice, to_file: bool) -> Style {
 }
 
 fn width(on_terminal: bool) -> usize {
+    measured_width(on_terminal).clamp(MIN_WIDTH, MAX_WIDTH)
+}
+
+/// Width for a table, which uses all that there is.
+pub(crate) fn table_width(to_file: bool) -> usize {
+    measured_width(io::stdout().is_terminal() && !to_file).max(MIN_WIDTH)
+}
+
+fn measured_width(on_terminal: bool) -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let measured =
         if on_terminal { terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)) } else { None };
-    measured.or(columns).unwrap_or(DEFAULT_WIDTH).clamp(40, MAX_WIDTH)
+    measured.or(columns).unwrap_or(DEFAULT_WIDTH)
 }
 
 /// Writes the result to standard output, or to `output`: there whole or not at all.
@@ -59,12 +70,19 @@ pub(crate) fn write_result(text: &str, output: Option<&Path>) -> anyhow::Result<
     }
 }
 
+/// The name under which a file is written before it takes its own.
+pub(crate) fn partial_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.partial", std::process::id()));
+    path.with_file_name(name)
+}
+
 fn write_file(path: &Path, text: &str) -> io::Result<()> {
     // A device or a pipe cannot be replaced by renaming.
     if path.exists() && !path.is_file() {
         return fs::write(path, text);
     }
-    let partial = partial_name(path);
+    let partial = partial_path(path);
     let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
     if written.is_err() {
         fs::remove_file(&partial).ok();
@@ -87,7 +105,7 @@ impl ResultWriter {
         };
         // A device or a pipe cannot be replaced by renaming.
         let is_replaced = !path.exists() || path.is_file();
-        let partial = is_replaced.then(|| (partial_name(path), path.to_owned()));
+        let partial = is_replaced.then(|| (partial_path(path), path.to_owned()));
         let file = match &partial {
             Some((partial, _)) => fs::File::create(partial),
             None => fs::OpenOptions::new().write(true).open(path),
@@ -135,13 +153,6 @@ impl Drop for ResultWriter {
             fs::remove_file(partial).ok();
         }
     }
-}
-
-/// What a file is called while it is written.
-fn partial_name(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.partial", std::process::id()));
-    path.with_file_name(name)
 }
 
 /// Writes to standard error. Nothing can be told of a failure there.

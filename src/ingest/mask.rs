@@ -9,10 +9,12 @@
 //! numbers; without the key a pseudonym says nothing but "the same again".
 
 mod json;
+mod numbered;
 mod scan;
 
 use std::borrow::Cow;
 
+pub use numbered::Numbered;
 use sha2::{Digest, Sha256};
 
 use super::Batch;

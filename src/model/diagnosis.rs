@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use super::review::{Review, ReviewKind};
 use super::span::Status;
 
 /// The five rules, in order of priority (seed 002, 자동 검증 9).
@@ -109,7 +110,7 @@ impl Serialize for Verdict {
 }
 
 /// Where to fix it (seed 002, 자동 검증 10).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FixTarget {
     /// The tool's description.
     ToolDescription,
@@ -124,6 +125,16 @@ pub enum FixTarget {
 }
 
 impl FixTarget {
+    /// All of them, in the order of the rules.
+    pub const ALL: [Self; 5] =
+        [Self::ToolDescription, Self::ArgumentSchema, Self::TimeLimit, Self::RetryLimit, Self::ErrorHandling];
+
+    /// Reads the Korean text back.
+    #[must_use]
+    pub fn from_label(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|target| target.label() == label)
+    }
+
     /// The Korean text, exactly as in the JSON Schema.
     #[must_use]
     pub const fn label(self) -> &'static str {
@@ -217,6 +228,18 @@ pub struct Finding {
     pub run_length: Option<i64>,
     /// The cells it rests on.
     pub evidence: Vec<Evidence>,
+    /// What a person last said of it; in no JSON, whose schema is published.
+    #[serde(skip)]
+    pub review: Option<Review>,
+}
+
+impl Finding {
+    /// The reason for which a person dismissed it, if one did.
+    #[must_use]
+    pub fn dismissed_for(&self) -> Option<&str> {
+        let review = self.review.as_ref().filter(|review| review.decision == ReviewKind::Dismissed);
+        review.map(|review| review.reason.as_str())
+    }
 }
 
 fn rule_label<S: Serializer>(rule: &Rule, serializer: S) -> Result<S::Ok, S::Error> {

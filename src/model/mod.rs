@@ -3,16 +3,24 @@
 //! Owns the words that SQL, JSON and the documentation share: column names, verdict codes and
 //! their Korean labels, issue codes. Decides nothing and prints nothing.
 
+pub mod answer;
 pub mod call;
+pub mod comparison;
 pub mod diagnosis;
+pub mod hq;
 pub mod issue;
+pub mod review;
 pub mod span;
+pub mod standing;
 pub mod store_info;
 pub mod tool;
 
+pub use answer::{Cell, Column, Example, Relation, RelationColumn, Row};
 pub use call::{CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, RecordedCall};
 pub use diagnosis::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use issue::{Issue, IssueCode, Severity};
+pub use review::{Decided, HqDecision, Review, ReviewKind};
 pub use span::{ArgsForm, CallArg, ChatCall, ChatFailure, JsonType, Operation, SpanLink, SpanRow, Status};
+pub use standing::Standing;
 pub use store_info::{StoreInfo, TableClass, TableInfo, ToolSetInfo};
 pub use tool::{DeclaredParam, ToolDefinition, ToolSet};

@@ -19,6 +19,8 @@ pub fn error(texts: &Texts, kind: &str, values: &BTreeMap<&'static str, String>)
     // A list of traces is the program's own and keeps its lines; everything else may be foreign.
     let harmless = |name: &str, value: &String| match name {
         "traces" => value.clone(),
+        // Lines with the place of the mistake below it.
+        "sql" => value.lines().map(plain).collect::<Vec<_>>().join("\n"),
         _ => plain(value).into_owned(),
     };
     let mut v: BTreeMap<&str, String> = NAMES.iter().map(|name| (*name, String::new())).collect();
@@ -50,6 +52,7 @@ const NAMES: &[&str] = &[
     "scopes",
     "skipped",
     "spans",
+    "sql",
     "subcommand",
     "suggested_argument",
     "suggested_subcommand",

@@ -97,7 +97,7 @@ pub fn truncate_to_width(text: &str, cells: usize) -> String {
 }
 
 /// The longest beginning that fits into `cells`, and the rest.
-fn split_at_width(text: &str, cells: usize) -> (&str, &str) {
+pub(super) fn split_at_width(text: &str, cells: usize) -> (&str, &str) {
     let mut end = 0;
     for (at, c) in text.char_indices() {
         // Whole strings are measured because a mark can change the width of the sign before it.

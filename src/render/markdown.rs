@@ -7,6 +7,7 @@ use minijinja::value::Serde;
 
 use super::Texts;
 use super::layout::{plain, plain_short};
+use super::review;
 use super::terminal::{
     ARGUMENT_CHARS, NAME_CHARS, Report, RunView, UnjudgedView, against, agent_name, also_found, assumption_lines,
     draft_of, measured, short_time, shown_arguments, verdict_counts,
@@ -55,7 +56,7 @@ fn list_marker(text: &str) -> Option<usize> {
 pub fn report(texts: &Texts, report: &Report<'_>) -> String {
     let mut document = Document { texts, out: String::new() };
     document.counts(report);
-    for run in report.runs.iter().filter(|run| run.diagnosis.verdict != Verdict::Normal) {
+    for run in report.runs.iter().filter(|run| run.diagnosis.verdict != Verdict::Normal && !run.folded) {
         document.attention(run);
     }
     document.normal(report);
@@ -130,6 +131,7 @@ impl Document<'_> {
             let label = self.word("arguments");
             self.line(&format!("\n{label}: {}", cell(&plain_short(arguments, ARGUMENT_CHARS))));
         }
+        self.reviews(&diagnosis.findings);
         self.notes(&diagnosis.notes);
         self.draft(run);
     }
@@ -146,6 +148,21 @@ impl Document<'_> {
                 status.to_owned(),
                 cell(&defined),
             ]);
+        }
+    }
+
+    /// What people said of the findings.
+    fn reviews(&mut self, findings: &[Finding]) {
+        let reviewed: Vec<_> =
+            findings.iter().filter_map(|finding| Some((finding, finding.review.as_ref()?))).collect();
+        if !reviewed.is_empty() {
+            self.line("");
+        }
+        for (finding, said) in reviewed {
+            let tool = plain_short(&finding.tool_name, NAME_CHARS);
+            let text = format!("{} · {tool} · {}", finding.rule.verdict().label(), review::mark(self.texts, said));
+            let label = review::label(self.texts);
+            self.line(&format!("- {label}: {}", cell(&text)));
         }
     }
 

@@ -4,17 +4,28 @@
 //! Markdown and the tree of `explain`. Queries nothing, decides nothing, does no I/O. Another language is
 //! a folder beside `ko` with files of the same names.
 
+pub mod baseline;
 pub mod calls;
+pub mod chart;
+pub mod compare;
 pub mod doctor;
 pub mod draft;
 pub mod drift;
 pub mod errors;
+pub mod github;
+pub mod hq;
 pub mod issues;
 pub mod josa;
+pub mod junit;
 pub mod layout;
+pub mod machine;
 pub mod markdown;
 pub mod notes;
+pub mod page;
 pub mod receive;
+pub mod review;
+pub mod rows;
+pub mod sarif;
 pub mod store;
 pub mod summary;
 pub mod terminal;
@@ -34,20 +45,28 @@ use layout::{plain_short, thousands};
 const TEMPLATES: &[(&str, &str)] = &[
     ("call_actions.j2", include_str!("templates/ko/call_actions.j2")),
     ("calls.j2", include_str!("templates/ko/calls.j2")),
+    ("baseline_words.j2", include_str!("templates/ko/baseline_words.j2")),
+    ("compare_words.j2", include_str!("templates/ko/compare_words.j2")),
     ("doctor.j2", include_str!("templates/ko/doctor.j2")),
     ("doctor_suggestion.j2", include_str!("templates/ko/doctor_suggestion.j2")),
     ("draft.j2", include_str!("templates/ko/draft.j2")),
     ("drift.j2", include_str!("templates/ko/drift.j2")),
     ("errors.j2", include_str!("templates/ko/errors.j2")),
+    ("hq.j2", include_str!("templates/ko/hq.j2")),
     ("ingest_summary.j2", include_str!("templates/ko/ingest_summary.j2")),
     ("extracted.j2", include_str!("templates/ko/extracted.j2")),
     ("issue_reasons.j2", include_str!("templates/ko/issue_reasons.j2")),
+    ("machine_words.j2", include_str!("templates/ko/machine_words.j2")),
     ("masked.j2", include_str!("templates/ko/masked.j2")),
     ("masked_list.j2", include_str!("templates/ko/masked_list.j2")),
     ("notes.j2", include_str!("templates/ko/notes.j2")),
+    ("page.html.j2", include_str!("templates/ko/page/page.html.j2")),
+    ("page_words.j2", include_str!("templates/ko/page/words.j2")),
     ("receive.j2", include_str!("templates/ko/receive.j2")),
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),
+    ("review_words.j2", include_str!("templates/ko/review_words.j2")),
     ("skipped_lines.j2", include_str!("templates/ko/skipped_lines.j2")),
+    ("sql_words.j2", include_str!("templates/ko/sql_words.j2")),
     ("store_words.j2", include_str!("templates/ko/store_words.j2")),
     ("summary.j2", include_str!("templates/ko/summary.j2")),
     ("watch.j2", include_str!("templates/ko/watch.j2")),
@@ -68,7 +87,10 @@ impl Texts {
     pub fn korean() -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        environment.set_auto_escape_callback(|name| match name.ends_with(".html.j2") {
+            true => minijinja::AutoEscape::Html,
+            false => minijinja::AutoEscape::None,
+        });
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
         environment.set_syntax(syntax.expect("only delimiters can be refused, and they are the usual ones"));
         let particles = Particles::parse(include_str!("templates/ko/particles.txt"));

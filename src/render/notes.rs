@@ -84,6 +84,14 @@ impl NoteKind {
     }
 }
 
+impl NoteKind {
+    /// Whether its detail is a value of an argument or of a result. Other details are words of our own.
+    #[must_use]
+    pub const fn shows_value(self) -> bool {
+        matches!(self, Self::FailureBesideStatus | Self::ArgsChanged)
+    }
+}
+
 /// One fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteFacts {

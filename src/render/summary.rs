@@ -56,7 +56,7 @@ pub struct FindingFacts {
 }
 
 /// A value of another type than declared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeError {
     /// The key.
     pub key: String,
@@ -93,6 +93,7 @@ struct Values {
     final_status: &'static str,
     tool_calls: i64,
     all_checked: bool,
+    with_values: bool,
     /// Findings of the main rule beyond the first.
     more: usize,
     /// Tools of the main rule, each once.
@@ -110,7 +111,7 @@ struct Values {
     failed: usize,
     alone: bool,
     missing: Vec<String>,
-    types: Vec<TypeError>,
+    types: Vec<ShownType>,
     /// A later call of the tool had the missing keys and ended ok: `next` or `later`.
     repaired: &'static str,
     /// Error calls that the finding rests on.
@@ -120,6 +121,27 @@ struct Values {
     /// Normal run: how its errors were recovered.
     recovery: Option<Recovery>,
     unrecovered: bool,
+}
+
+/// A value of another type, as the sentence tells it.
+#[derive(Debug, Serialize)]
+struct ShownType {
+    key: String,
+    received: String,
+    declared: String,
+    /// None where the sentence must not hold it.
+    value: Option<String>,
+}
+
+impl ShownType {
+    fn of(error: &TypeError, with_value: bool) -> Self {
+        Self {
+            key: error.key.clone(),
+            received: error.received.clone(),
+            declared: error.declared.clone(),
+            value: with_value.then(|| error.value.clone()),
+        }
+    }
 }
 
 /// How the only error of a tool was recovered.
@@ -137,7 +159,18 @@ struct Recovery {
 /// One or two sentences on the run.
 #[must_use]
 pub fn summary(texts: &Texts, run: &RunFacts) -> String {
+    sentences(texts, run, true)
+}
+
+/// The same without any value of an argument, for what leaves the site.
+#[must_use]
+pub fn summary_without_values(texts: &Texts, run: &RunFacts) -> String {
+    sentences(texts, run, false)
+}
+
+fn sentences(texts: &Texts, run: &RunFacts, with_values: bool) -> String {
     let mut values = Values {
+        with_values,
         verdict: run.verdict.slug(),
         also: shown_beside(run),
         final_status: run.final_status.as_str(),
@@ -183,7 +216,7 @@ fn fill_finding(values: &mut Values, run: &RunFacts, rule: Rule) {
     values.run_length = first.run_length.unwrap_or_default();
     values.max_retries = first.max_retries.unwrap_or_default();
     values.missing.clone_from(&first.missing_keys);
-    values.types.clone_from(&first.type_errors);
+    values.types = first.type_errors.iter().map(|error| ShownType::of(error, values.with_values)).collect();
     values.errors = first.calls;
     values.repaired = repaired(run, first);
     let last_error =

@@ -11,6 +11,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::Texts;
 use super::layout::{Style, pad_end, pad_start, plain, plain_short, thousands, truncate_to_width, width, wrap};
+use super::review;
 use super::words::{captures, phrase, word};
 use crate::model::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, Rule, Status, Verdict};
 
@@ -43,6 +44,8 @@ pub struct RunView<'a> {
     pub calls: &'a BTreeMap<String, (Option<i64>, Option<Status>)>,
     /// Tool and its description as it stands, when there is a draft.
     pub described: Option<(&'a str, &'a str)>,
+    /// Whether it is only counted: a baseline has all that was found in it.
+    pub folded: bool,
 }
 
 /// One run that could not be judged.
@@ -96,7 +99,7 @@ pub(super) const ARGUMENT_CHARS: usize = 400;
 pub fn report(texts: &Texts, report: &Report<'_>, style: Style) -> String {
     let mut page = Page { texts, style, out: String::new() };
     page.counts(report);
-    for run in report.runs.iter().filter(|run| run.diagnosis.verdict != Verdict::Normal) {
+    for run in report.runs.iter().filter(|run| run.diagnosis.verdict != Verdict::Normal && !run.folded) {
         page.attention(run);
     }
     page.normal(report);
@@ -318,6 +321,10 @@ impl Page<'_> {
         for row in rows {
             let row = truncate_to_width(&row, self.style.cells());
             self.line(&row);
+        }
+        if let Some(review) = &finding.review {
+            let label = review::label(self.texts);
+            self.labelled(&label, &review::mark(self.texts, review), Ansi::new().bold());
         }
     }
 

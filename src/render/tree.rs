@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style as Ansi};
 
 use super::Texts;
 use super::layout::{Style, pad_end, pad_start, plain, plain_short, thousands, truncate_to_width, width, wrap};
+use super::review;
 use super::terminal::{ARGUMENT_CHARS, NAME_CHARS, against, agent_name, also_found, short_time};
 use super::words::word;
 use crate::model::{Diagnosis, Evidence, EvidenceValue, Finding, Status};
@@ -213,6 +214,11 @@ impl Page<'_> {
         self.labelled("tool", &plain_short(&finding.tool_name, NAME_CHARS), indent);
         self.labelled("span", &finding.span_ids.join(" "), indent);
         self.labelled("defined", &against(self.texts, finding).join(", "), indent);
+        if let Some(review) = &finding.review {
+            let first = format!("{indent}{} ", pad_end(&review::label(self.texts), LABEL));
+            let rest = " ".repeat(width(&first));
+            self.wrapped(&review::mark(self.texts, review), &first, &rest);
+        }
         for (index, evidence) in finding.evidence.iter().enumerate() {
             // An empty label keeps the column.
             self.labelled(if index == 0 { "evidence" } else { "" }, &evidence_line(evidence), indent);
@@ -231,7 +237,7 @@ impl Page<'_> {
 }
 
 /// A cell or a count as `table[row].column = value`, the way a person would look it up.
-fn evidence_line(evidence: &Evidence) -> String {
+pub(super) fn evidence_line(evidence: &Evidence) -> String {
     let value = match &evidence.value {
         EvidenceValue::Text(text) => plain_short(text, ARGUMENT_CHARS),
         EvidenceValue::Integer(number) => number.to_string(),

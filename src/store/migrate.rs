@@ -81,6 +81,21 @@ fn apply_missing(connection: &mut Connection, version: i64, comments: Comments) 
     Ok(())
 }
 
+/// Whether every migration was applied and none differs; a file that never was a store is not. Writes nothing.
+pub(super) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
+    let is_store: bool = connection
+        .query_row("SELECT COUNT(*) > 0 FROM duckdb_tables() WHERE table_name = 'schema_migrations'", [], |row| {
+            row.get(0)
+        })
+        .map_err(StoreError::statement("schema_migrations"))?;
+    if !is_store {
+        return Ok(false);
+    }
+    let applied = applied(connection).map_err(StoreError::statement("schema_migrations"))?;
+    let known = MIGRATIONS.iter().map(|(_, sql)| sha256_hex(sql.as_bytes()));
+    Ok(applied.into_iter().eq((1..).zip(known)))
+}
+
 /// sha256 of the migrations that were applied, by version.
 fn applied(connection: &Connection) -> duckdb::Result<BTreeMap<i64, String>> {
     let mut statement = connection.prepare("SELECT version, sha256 FROM schema_migrations")?;

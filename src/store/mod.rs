@@ -5,14 +5,19 @@
 //! `migrations/`, and what they return is plain data. Start with [`Store::open`].
 
 mod append;
+pub mod ask;
 mod batch;
 mod calls;
 pub mod care;
+mod compare;
+mod hq;
 mod kin;
 mod mask;
 mod migrate;
+mod page;
 mod positions;
 mod read;
+mod review;
 mod tools;
 mod touched;
 mod views;
@@ -27,9 +32,12 @@ pub(crate) use batch::korean_time;
 pub use calls::{
     CallChange, CallChangeCount, CallCheck, CallEntry, CallInput, CallRun, KeptCheck, SpanCall, UnjudgedCall,
 };
+pub use compare::{ComparableRow, HitRow, PlaceRow, rule_sets};
+pub use hq::{HqArgumentsRow, HqFindingRow, HqRunRow};
 pub use mask::MaskKey;
 pub use positions::{KnownPosition, SourcePosition};
 pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow};
+pub use review::ReviewedRow;
 pub use touched::BatchTotals;
 pub use views::{CALL_SET, RULE_SET, ViewFile, call_set_sha256, rule_set_sha256, view_files};
 

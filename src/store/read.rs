@@ -239,16 +239,28 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn begin_judgement(&self, scope: &Scope) -> Result<(), StoreError> {
+        self.begin(scope, &views::JUDGED)
+    }
+
+    /// The same for runs and findings alone: no notes, no coverage.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn begin_finding(&self, scope: &Scope) -> Result<(), StoreError> {
+        self.begin(scope, &views::FOUND)
+    }
+
+    fn begin(&self, scope: &Scope, wanted: &[&str]) -> Result<(), StoreError> {
         let step = || StoreError::statement("queries/scope.sql");
         self.connection.execute_batch("BEGIN").map_err(step())?;
-        let begun = self.limit(scope);
+        let begun = self.limit(scope, wanted);
         if begun.is_err() {
             self.connection.execute_batch("ROLLBACK").ok();
         }
         begun
     }
 
-    fn limit(&self, scope: &Scope) -> Result<(), StoreError> {
+    fn limit(&self, scope: &Scope, wanted: &[&str]) -> Result<(), StoreError> {
         let step = || StoreError::statement("queries/scope.sql");
         self.connection
             .execute(
@@ -267,7 +279,7 @@ impl Store {
                 .map_err(step())?;
         }
         let first_ns = if scope.limits_traces() { Some(self.first_start(scope.since_ns)?) } else { None };
-        views::keep_judged(&self.connection, first_ns)
+        views::keep_judged(&self.connection, first_ns, wanted)
     }
 
     /// A time before which no run in `judge_scope` starts: `since_ns`, or else the start of the first.
@@ -506,27 +518,30 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn spans_of(&self, trace_id: &str) -> Result<Vec<SpanRecord>, StoreError> {
-        self.rows(include_str!("../../sql/queries/spans.sql"), params![trace_id], |row| {
-            Ok(SpanRecord {
-                trace_id: row.get(0)?,
-                span_id: row.get(1)?,
-                parent_span_id: row.get(2)?,
-                start_time: row.get(3)?,
-                operation: row.get(4)?,
-                agent_name: row.get(5)?,
-                tool_name: row.get(6)?,
-                tool_args: row.get(7)?,
-                status: status(row, 8)?,
-                duration_ms: row.get(9)?,
-                start_ns: row.get(10)?,
-                end_ns: row.get(11)?,
-                parent_lost: row.get(12)?,
-                convention: row.get(13)?,
-                path: row.get(14)?,
-                line: row.get(15)?,
-            })
-        })
+        self.rows(include_str!("../../sql/queries/spans.sql"), params![trace_id], span_record)
     }
+}
+
+/// A row of `queries/spans.sql` and of `queries/spans_of_runs.sql`.
+pub(super) fn span_record(row: &Row<'_>) -> duckdb::Result<SpanRecord> {
+    Ok(SpanRecord {
+        trace_id: row.get(0)?,
+        span_id: row.get(1)?,
+        parent_span_id: row.get(2)?,
+        start_time: row.get(3)?,
+        operation: row.get(4)?,
+        agent_name: row.get(5)?,
+        tool_name: row.get(6)?,
+        tool_args: row.get(7)?,
+        status: status(row, 8)?,
+        duration_ms: row.get(9)?,
+        start_ns: row.get(10)?,
+        end_ns: row.get(11)?,
+        parent_lost: row.get(12)?,
+        convention: row.get(13)?,
+        path: row.get(14)?,
+        line: row.get(15)?,
+    })
 }
 
 fn status(row: &Row<'_>, index: usize) -> duckdb::Result<Status> {

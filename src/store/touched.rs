@@ -80,6 +80,12 @@ impl Store {
     }
 
     fn limit_to(&self, trace_ids: &[String]) -> Result<(), StoreError> {
+        self.fill_scope(trace_ids)?;
+        views::keep_judged(&self.connection, Some(self.first_start(None)?), &views::JUDGED)
+    }
+
+    /// Limits the views to these traces, within a transaction that is rolled back later.
+    pub(super) fn fill_scope(&self, trace_ids: &[String]) -> Result<(), StoreError> {
         let step = || StoreError::statement("judge_scope");
         self.connection
             .execute_batch("UPDATE judge_settings SET scoped = TRUE, tool_set_override = NULL")
@@ -88,7 +94,6 @@ impl Store {
         for trace_id in trace_ids {
             scope.append_row(params![trace_id]).map_err(step())?;
         }
-        scope.flush().map_err(step())?;
-        views::keep_judged(&self.connection, Some(self.first_start(None)?))
+        scope.flush().map_err(step())
     }
 }

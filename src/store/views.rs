@@ -13,7 +13,9 @@ pub const RULE_SET: &str = "set_diagnosis_v2";
 pub const CALL_SET: &str = "set_call_check_v1";
 
 /// What a judgement reads, beside the views that these read.
-const JUDGED: [&str; 5] = [RULE_SET, "set_note_v2", "set_run_v1", "set_coverage_v2", "set_unjudged_v1"];
+pub(super) const JUDGED: [&str; 5] = [RULE_SET, "set_note_v2", "set_run_v1", "set_coverage_v2", "set_unjudged_v1"];
+/// What the views `runs` and `findings` read: no notes and no coverage.
+pub(super) const FOUND: [&str; 3] = [RULE_SET, "set_run_v1", "set_unjudged_v1"];
 /// Views with a row per call and its arguments.
 const WIDE: [&str; 3] = ["base_call_v1", "base_requested_call_v1", "base_defined_call_v1"];
 /// Up to so many runs, wide rows are cheaper kept than found again for each rule and note.
@@ -192,13 +194,10 @@ fn files_sha256(is_wanted: impl Fn(&ViewFile) -> bool) -> String {
 /// Makes sure that the views are those of this program. They are made anew, in one transaction, when the
 /// files changed, or when what the store has differs from what was made: dropped or replaced by hand.
 pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
-    let files = files_sha256(|_| true);
-    let recorded = recorded_state(connection)?;
-    if recorded.as_ref().is_some_and(|(made_from, _)| *made_from == files)
-        && recorded.map(|(_, stored)| stored) == Some(stored_sha256(connection)?)
-    {
+    if are_current(connection)? {
         return Ok(());
     }
+    let files = files_sha256(|_| true);
     let transaction = connection.unchecked_transaction().map_err(StoreError::statement("views"))?;
     for file in VIEW_FILES {
         transaction.execute_batch(file.sql).map_err(StoreError::statement(file.path))?;
@@ -211,6 +210,13 @@ pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
     transaction.commit().map_err(StoreError::statement("views"))
 }
 
+/// Whether the views are those of this program. Writes nothing.
+pub(super) fn are_current(connection: &Connection) -> Result<bool, StoreError> {
+    let recorded = recorded_state(connection)?;
+    Ok(recorded.as_ref().is_some_and(|(made_from, _)| *made_from == files_sha256(|_| true))
+        && recorded.map(|(_, stored)| stored) == Some(stored_sha256(connection)?))
+}
+
 /// Makes the views of a store that no other client can open: without comments, which take most of the time.
 pub(super) fn create_uncommented(connection: &Connection) -> Result<(), StoreError> {
     for file in VIEW_FILES {
@@ -219,10 +225,10 @@ pub(super) fn create_uncommented(connection: &Connection) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Makes what a judgement reads: each view that it needs as a temporary table of the same name, which hides the view
+/// Makes `wanted` views and what they read: each as a temporary table of the same name, which hides the view
 /// and is planned and filled once, however many others read it. With `first_ns` the judgement is limited to the runs in
 /// `judge_scope`, none of which has a span that starts before.
-pub(super) fn keep_judged(connection: &Connection, first_ns: Option<i64>) -> Result<(), StoreError> {
+pub(super) fn keep_judged(connection: &Connection, first_ns: Option<i64>, wanted: &[&str]) -> Result<(), StoreError> {
     let judged = if first_ns.is_some() { "judge_scope" } else { "traces" };
     let is_small: bool = connection
         .query_row(&format!("SELECT COUNT(*) <= {KEPT_RUNS} FROM {judged}"), [], |row| row.get(0))
@@ -241,7 +247,7 @@ pub(super) fn keep_judged(connection: &Connection, first_ns: Option<i64>) -> Res
         );
         connection.execute_batch(&sql).map_err(StoreError::statement("spans"))?;
     }
-    for file in judged_files() {
+    for file in judged_files(wanted) {
         let view = file.view();
         let form = form(is_small || !WIDE.contains(&view.as_str()));
         let sql = format!("CREATE TEMP {form} {view} AS {}", file.query());
@@ -259,6 +265,16 @@ pub(super) fn create_call_checks(connection: &Connection) -> Result<(), StoreErr
     Ok(())
 }
 
+/// Makes the views `runs` and `findings` as temporary tables over what [`keep_judged`] made: the views of the store
+/// read its own tables, not those that hide them.
+pub(super) fn keep_people(connection: &Connection) -> Result<(), StoreError> {
+    for file in VIEW_FILES.iter().filter(|file| file.is_for_people() && ["runs", "findings"].contains(&file.name())) {
+        let sql = format!("CREATE TEMP TABLE {} AS {}", file.view(), file.query());
+        connection.execute_batch(&sql).map_err(StoreError::statement(file.path))?;
+    }
+    Ok(())
+}
+
 /// Takes them away again.
 pub(super) fn drop_call_checks(connection: &Connection) -> Result<(), StoreError> {
     for file in VIEW_FILES.iter().rev().filter(|file| file.is_for_calls()) {
@@ -268,12 +284,12 @@ pub(super) fn drop_call_checks(connection: &Connection) -> Result<(), StoreError
     Ok(())
 }
 
-/// The files of the views that a judgement reads, in creation order.
-fn judged_files() -> Vec<&'static ViewFile> {
+/// The files of these views and of those that they read, in creation order.
+fn judged_files(wanted: &[&str]) -> Vec<&'static ViewFile> {
     let mut files: Vec<&ViewFile> = Vec::new();
     for file in VIEW_FILES.iter().rev() {
         let view = file.view();
-        if JUDGED.contains(&view.as_str()) || files.iter().any(|reader| reader.reads(&view)) {
+        if wanted.contains(&view.as_str()) || files.iter().any(|reader| reader.reads(&view)) {
             files.push(file);
         }
     }

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod args;
+mod baseline;
 mod calls;
 mod chat;
 mod cli;
+mod compare;
 mod convention;
 mod conventions_shipped;
 mod crash;
@@ -19,10 +21,13 @@ mod follow;
 mod forms;
 mod frame;
 mod fuzz;
+mod hq;
+mod machine;
 mod mask;
 mod merge;
 mod migrations;
 mod oracle;
+mod page;
 mod parallel;
 mod people;
 mod portable;
@@ -31,9 +36,12 @@ mod receive;
 mod reconcile;
 mod render;
 mod report;
+mod review;
 mod settle;
 mod site;
 mod source;
+mod sql;
+mod stats;
 mod stock_duckdb;
 mod store_care;
 mod support;

@@ -404,6 +404,7 @@ fn diagnosis(rule: Rule, foreign: &str) -> Diagnosis {
         timeout_gap_ms: Some(1),
         run_length: Some(4),
         evidence: vec![Evidence::span("00000000000000aa", "tool_args", EvidenceValue::Text(foreign.to_owned()))],
+        review: None,
     };
     Diagnosis {
         trace_id: "7f21c0a4e93b4d1f8a6c2e5b90d417aa".to_owned(),
@@ -426,7 +427,8 @@ fn report<'a>(
     foreign: &'a str,
     show_all: bool,
 ) -> Report<'a> {
-    let normal = RunView { diagnosis, start_time: START.to_owned(), calls, described: Some((foreign, foreign)) };
+    let normal =
+        RunView { diagnosis, start_time: START.to_owned(), calls, described: Some((foreign, foreign)), folded: false };
     Report {
         runs: vec![normal],
         unjudged: vec![UnjudgedView {

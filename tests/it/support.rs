@@ -68,6 +68,11 @@ impl Span {
         Self { name: Name::Tool(name.to_owned()), ..self }
     }
 
+    /// Of this agent.
+    pub(crate) fn agent(self, name: &str) -> Self {
+        Self { name: Name::Agent(name.to_owned()), ..self }
+    }
+
     /// With these arguments, written as their canonical form.
     pub(crate) fn args(self, text: &str) -> Self {
         self.written(text, text)

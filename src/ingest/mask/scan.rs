@@ -92,7 +92,7 @@ fn match_at(text: &str, at: usize, floor: usize, words: &Words) -> Option<Match>
 }
 
 /// The end of a pseudonym of ours that begins here.
-fn own_token(bytes: &[u8], at: usize) -> Option<usize> {
+pub(super) fn own_token(bytes: &[u8], at: usize) -> Option<usize> {
     if !bytes[at].is_ascii_uppercase() {
         return None;
     }

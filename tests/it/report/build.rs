@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use taco_trace::model::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Status, Verdict};
+use taco_trace::model::{
+    Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Review, ReviewKind, Rule, Status, Verdict,
+};
 use taco_trace::render::layout::Style;
 use taco_trace::render::terminal::{Assumptions, Report, RunView, ToolSetView, UnjudgedView};
 use taco_trace::render::tree::{Derivation, Explanation, Node};
@@ -17,6 +19,20 @@ pub(super) const TODAY: &str = "기관 내부 규정 문서에서 질문과 관�
 
 pub(super) fn style(width: usize) -> Style {
     Style { width, color: false }
+}
+
+/// A dismissal whose words are `text`.
+pub(super) fn review(text: &str) -> Review {
+    Review {
+        trace_id: "7f21c0a4e93b4d1f8a6c2e5b90d417aa".to_owned(),
+        rule: Rule::ErrorHidden,
+        tool_name: Some(text.to_owned()),
+        decision: ReviewKind::Dismissed,
+        reason: text.to_owned(),
+        reviewer: text.to_owned(),
+        reviewed_at: "2026-10-08T09:00:00.000+09:00".to_owned(),
+        reviewed_ns: 1,
+    }
 }
 
 /// A run in which `rule` holds once, with its names and texts taken from `text`.
@@ -38,6 +54,7 @@ pub(super) fn diagnosis(rule: Rule, text: &str) -> Diagnosis {
         timeout_gap_ms: Some(4400),
         run_length: Some(4),
         evidence,
+        review: Some(review(text)),
     };
     Diagnosis {
         trace_id: "7f21c0a4e93b4d1f8a6c2e5b90d417aa".to_owned(),
@@ -87,6 +104,7 @@ pub(super) fn report<'a>(diagnoses: &'a [Diagnosis], calls: &'a Calls, source: &
         start_time: "2026-10-07T09:31:40.120+09:00".to_owned(),
         calls,
         described: Some((diagnosis.findings.first().map_or("a", |finding| &finding.tool_name), TODAY)),
+        folded: false,
     };
     let unjudged = |reason: &str| UnjudgedView {
         trace_id: "c0ffee00c0ffee00c0ffee00c0ffee00".to_owned(),
@@ -202,6 +220,7 @@ fn finding(value: &Value) -> Finding {
         timeout_gap_ms: value["timeout_gap_ms"].as_i64(),
         run_length: value["run_length"].as_i64(),
         evidence: value["evidence"].as_array().unwrap().iter().map(evidence).collect(),
+        review: None,
     }
 }
 

@@ -1,0 +1,234 @@
+//! The prompt: lines are typed, completed and kept; answers follow each statement.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{CompletionType, Config, Context, Editor, Helper};
+
+use super::output::{Destination, Look, Printer};
+use super::{Format, ask, examples, history_path, print, statement_failure};
+use crate::cli::failure::Failure;
+use crate::cli::{exit, terminal};
+use crate::model::Relation;
+use crate::render::{Texts, errors, rows as words};
+use crate::store::ask::complete::complete;
+use crate::store::ask::split::{has_answer, is_complete, statements};
+use crate::store::ask::{Access, AskError, Asking, DOCUMENTED};
+
+const PROMPT: &str = "taco> ";
+/// Entries of the history that are kept.
+const HISTORY: usize = 1_000;
+
+/// Asks for statements and answers them until the end of input or `.quit`.
+pub(super) fn run(texts: &Texts, asking: &Asking, db: &Path, access: Access, look: Look) -> anyhow::Result<u8> {
+    let config = Config::builder()
+        .max_history_size(HISTORY)?
+        .history_ignore_dups(true)?
+        .history_ignore_space(true)
+        .completion_type(CompletionType::List)
+        .build();
+    let mut editor: Editor<Assistant, FileHistory> = Editor::with_config(config)?;
+    let relations = asking.relations().map_err(super::store_failure)?;
+    editor.set_helper(Some(Assistant { relations }));
+    let history = history_path(|name| std::env::var_os(name));
+    let mut session = Session { texts, asking, look, history };
+    session.load_history(&mut editor);
+    terminal::write_result(&words::greeting(texts, &db.display().to_string(), access == Access::Write), None)?;
+    loop {
+        match editor.readline(PROMPT) {
+            Ok(line) => {
+                let line = line.trim();
+                if line.is_empty() {
+                    continue;
+                }
+                session.keep(&mut editor, line);
+                if session.answer(line)? {
+                    break;
+                }
+                if !has_answer(line)
+                    && let (Ok(relations), Some(assistant)) = (asking.relations(), editor.helper_mut())
+                {
+                    // Tables may have come or gone.
+                    assistant.relations = relations;
+                }
+            }
+            // The line is forgotten.
+            Err(ReadlineError::Interrupted) => {}
+            Err(ReadlineError::Eof) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(exit::OK)
+}
+
+struct Session<'a> {
+    texts: &'a Texts,
+    asking: &'a Asking,
+    look: Look,
+    history: Option<PathBuf>,
+}
+
+impl Session<'_> {
+    /// A history that cannot be read or written is no reason to fail.
+    fn load_history(&self, editor: &mut Editor<Assistant, FileHistory>) {
+        if let Some(path) = &self.history {
+            editor.load_history(path).ok();
+        }
+    }
+
+    fn keep(&self, editor: &mut Editor<Assistant, FileHistory>, line: &str) {
+        let is_new = editor.add_history_entry(line).unwrap_or(false);
+        if let Some(path) = self.history.as_deref().filter(|_| is_new) {
+            path.parent().map(|folder| fs::create_dir_all(folder).ok());
+            editor.append_history(path).ok();
+        }
+    }
+
+    /// Answers a command or statements; whether it was the last.
+    fn answer(&mut self, line: &str) -> anyhow::Result<bool> {
+        if line.starts_with('.') {
+            return self.command(line);
+        }
+        self.asking.begin();
+        let mut printer = self.printer()?;
+        let found = statements(line);
+        for (number, statement) in (1..).zip(&found) {
+            match ask(self.asking, statement.text, &mut printer) {
+                Ok(()) => {}
+                Err(AskError::Cancelled) => {
+                    // What was shown so far stays.
+                    printer.finish()?;
+                    self.say("cancelled");
+                    break;
+                }
+                Err(error) => {
+                    printer.finish()?;
+                    let place = (found.len() > 1).then_some(number);
+                    self.tell(statement_failure(error, *statement, place, false))?;
+                    break;
+                }
+            }
+        }
+        printer.finish()?;
+        Ok(false)
+    }
+
+    fn printer(&self) -> anyhow::Result<Printer<'_>> {
+        let width = self.look.width.map(|_| terminal::table_width(false));
+        Ok(Printer::new(self.texts, Look { width, ..self.look.clone() }, Destination::open(None)?))
+    }
+
+    /// A command that begins with a point; whether it was the last.
+    fn command(&mut self, line: &str) -> anyhow::Result<bool> {
+        let mut parts = line.trim_end_matches(';').split_whitespace();
+        let (command, value) = (parts.next().unwrap_or_default(), parts.next());
+        match command {
+            ".quit" | ".exit" | ".q" => return Ok(true),
+            ".help" => self.write(&(words::word(self.texts, "help") + "\n"))?,
+            ".tables" => self.list(|_| true)?,
+            ".views" => self.list(|relation| relation.is_view)?,
+            ".schema" => self.schema(value)?,
+            ".examples" => match value.map(str::parse) {
+                None => self.write(&examples(self.texts, None)?)?,
+                Some(Ok(number)) => match examples(self.texts, Some(number)) {
+                    Ok(text) => self.write(&text)?,
+                    Err(failure) => self.tell(failure.into())?,
+                },
+                Some(Err(_)) => self.say("unknown_dot"),
+            },
+            ".format" => match value.and_then(|value| Format::from_str(value, true).ok()) {
+                Some(format) if format != Format::Parquet => {
+                    self.look.format = format;
+                    self.say("format_set");
+                }
+                _ => self.say("format_unknown"),
+            },
+            _ => self.say("unknown_dot"),
+        }
+        Ok(false)
+    }
+
+    fn relations(&self) -> anyhow::Result<Vec<Relation>> {
+        self.asking.begin();
+        Ok(self.asking.relations().map_err(super::store_failure)?)
+    }
+
+    fn list(&self, is_wanted: impl Fn(&Relation) -> bool) -> anyhow::Result<()> {
+        let relations = self.relations()?;
+        let wanted: Vec<&Relation> = relations.iter().filter(|relation| is_wanted(relation)).collect();
+        let mut printer = self.printer()?;
+        print(&mut printer, words::relations(self.texts, &wanted))?;
+        printer.finish()
+    }
+
+    fn schema(&self, name: Option<&str>) -> anyhow::Result<()> {
+        let relations = self.relations()?;
+        let is_wanted = |relation: &&Relation| match name {
+            Some(name) => relation.name.eq_ignore_ascii_case(name),
+            None => DOCUMENTED.contains(&relation.name.as_str()),
+        };
+        let wanted: Vec<&Relation> = relations.iter().filter(is_wanted).collect();
+        if let Some(name) = name.filter(|_| wanted.is_empty()) {
+            return self.tell(Failure::usage("sql_no_relation").with("name", name).into());
+        }
+        let mut printer = self.printer()?;
+        for relation in wanted {
+            if name.is_none() {
+                self.write(&format!("\n{}\n", relation.name))?;
+            }
+            print(&mut printer, words::relation_columns(self.texts, relation))?;
+        }
+        printer.finish()
+    }
+
+    fn write(&self, text: &str) -> anyhow::Result<()> {
+        terminal::write_result(text, None)
+    }
+
+    fn say(&self, key: &str) {
+        terminal::tell(&(words::word(self.texts, key) + "\n"));
+    }
+
+    /// Tells an expected failure and goes on; anything else ends the prompt.
+    fn tell(&self, error: anyhow::Error) -> anyhow::Result<()> {
+        let failure: Failure = error.downcast()?;
+        terminal::tell(&errors::error(self.texts, failure.kind, &failure.values));
+        Ok(())
+    }
+}
+
+/// Helps with the line that is typed.
+struct Assistant {
+    relations: Vec<Relation>,
+}
+
+impl Completer for Assistant {
+    type Candidate = String;
+
+    fn complete(&self, line: &str, position: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        Ok(complete(line, position, &self.relations))
+    }
+}
+
+impl Validator for Assistant {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let input = context.input();
+        let is_whole = input.trim_start().starts_with('.') || is_complete(input);
+        Ok(if is_whole { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
+    }
+}
+
+impl Hinter for Assistant {
+    type Hint = String;
+}
+
+impl Highlighter for Assistant {}
+
+impl Helper for Assistant {}

@@ -1,0 +1,31 @@
+//! How a finding stands to what was known before.
+
+use super::diagnosis::Finding;
+
+/// Whether a finding counts, when there is a baseline.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// There is no baseline: every finding counts.
+    #[default]
+    Unasked,
+    /// The baseline does not have it.
+    New,
+    /// The baseline has it.
+    Known,
+    /// A person said why it does not count: in the baseline, or in a review.
+    Accepted(String),
+}
+
+impl Standing {
+    /// The same, unless a person dismissed the finding.
+    #[must_use]
+    pub fn reviewed(self, finding: &Finding) -> Self {
+        finding.dismissed_for().map_or(self, |reason| Self::Accepted(reason.to_owned()))
+    }
+
+    /// Whether it counts.
+    #[must_use]
+    pub const fn counts(&self) -> bool {
+        matches!(self, Self::Unasked | Self::New)
+    }
+}
