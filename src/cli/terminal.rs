@@ -90,6 +90,71 @@ fn write_file(path: &Path, text: &str) -> io::Result<()> {
     written
 }
 
+/// Where a result goes that is written piece by piece: standard output, or a file that is there whole or not at all.
+pub(crate) struct ResultWriter {
+    output: io::BufWriter<Box<dyn Write>>,
+    /// The file as it is written, and what it is called once it is whole.
+    partial: Option<(PathBuf, PathBuf)>,
+}
+
+impl ResultWriter {
+    /// Begins a result.
+    pub(crate) fn open(output: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(path) = output else {
+            return Ok(Self { output: io::BufWriter::new(Box::new(io::stdout())), partial: None });
+        };
+        // A device or a pipe cannot be replaced by renaming.
+        let is_replaced = !path.exists() || path.is_file();
+        let partial = is_replaced.then(|| (partial_path(path), path.to_owned()));
+        let file = match &partial {
+            Some((partial, _)) => fs::File::create(partial),
+            None => fs::OpenOptions::new().write(true).open(path),
+        };
+        let file = file.map_err(|error| Self::failure(output, error))?;
+        Ok(Self { output: io::BufWriter::new(Box::new(file)), partial })
+    }
+
+    /// What a failure to write becomes.
+    pub(crate) fn failure(output: Option<&Path>, error: io::Error) -> anyhow::Error {
+        match output {
+            None => anyhow::Error::new(error).context("standard output"),
+            Some(path) => {
+                Failure::unreadable("output_not_writable").with("path", path.display()).with("message", error).into()
+            }
+        }
+    }
+
+    /// Ends it: a file gets its name.
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        let partial = self.partial.clone();
+        let path = partial.as_ref().map(|(_, path)| path.as_path());
+        self.output.flush().map_err(|error| Self::failure(path, error))?;
+        if let Some((partial, path)) = &partial {
+            fs::rename(partial, path).map_err(|error| Self::failure(Some(path), error))?;
+            self.partial = None;
+        }
+        Ok(())
+    }
+}
+
+impl Write for ResultWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
+
+impl Drop for ResultWriter {
+    fn drop(&mut self) {
+        if let Some((partial, _)) = &self.partial {
+            fs::remove_file(partial).ok();
+        }
+    }
+}
+
 /// Writes to standard error. Nothing can be told of a failure there.
 pub(crate) fn tell(text: &str) {
     let mut stderr = io::stderr().lock();

@@ -4,6 +4,7 @@
 
 mod args;
 mod baseline;
+mod calls;
 mod chat;
 mod cli;
 mod compare;
