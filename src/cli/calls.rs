@@ -519,7 +519,7 @@ fn tell_unjudged(texts: &Texts, check: &CallCheck<'_>, names: &[String], unreada
 /// Writes what is said as it is read: no more than a page is held.
 fn write(texts: &Texts, check: &CallCheck<'_>, totals: Totals, args: &CheckArgs) -> anyhow::Result<()> {
     let mut output = ResultWriter::open(args.output.as_deref())?;
-    let failed = |error: io::Error| Halt::Other(ResultWriter::failure(args.output.as_deref(), error));
+    let failed = |error: io::Error| Halt::Other(terminal::not_written(args.output.as_deref(), error));
     match args.format {
         CheckFormat::Json => {
             let mut serializer = serde_json::Serializer::pretty(&mut output);
