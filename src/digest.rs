@@ -1,6 +1,7 @@
 //! sha256 as the store writes it: versions of tool sets, migrations and rule sets.
 
 use std::io::{self, Read};
+use std::sync::{Arc, Mutex};
 
 use sha2::{Digest, Sha256};
 
@@ -29,4 +30,61 @@ pub fn sha256_hex_of(mut input: impl Read) -> io::Result<String> {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes that are hashed as they are read.
+pub struct HashedReader<R> {
+    input: R,
+    hasher: Arc<Mutex<Sha256>>,
+}
+
+/// What the bytes came to that were read so far.
+pub struct ReadHash(Arc<Mutex<Sha256>>);
+
+impl<R> HashedReader<R> {
+    /// Reads from `input`; the second value tells the hash.
+    pub fn new(input: R) -> (Self, ReadHash) {
+        let hasher = Arc::new(Mutex::new(Sha256::new()));
+        (Self { input, hasher: Arc::clone(&hasher) }, ReadHash(hasher))
+    }
+}
+
+impl<R: Read> Read for HashedReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.input.read(buffer)?;
+        if let Ok(mut hasher) = self.hasher.lock() {
+            hasher.update(&buffer[..length]);
+        }
+        Ok(length)
+    }
+}
+
+impl ReadHash {
+    /// sha256 of what was read, in 64 lower-case hex digits.
+    #[must_use]
+    pub fn hex(&self) -> String {
+        self.0.lock().map(|hasher| hex(&hasher.clone().finalize())).unwrap_or_default()
+    }
+}
+
+/// The hash of texts one after the other, absent ones told from empty ones.
+#[derive(Default)]
+pub struct TextsHash(Sha256);
+
+impl TextsHash {
+    /// Adds one.
+    pub fn add(&mut self, text: Option<&str>) {
+        if let Some(text) = text {
+            self.0.update((text.len() as u64).to_le_bytes());
+            self.0.update(text);
+        } else {
+            self.0.update(u64::MAX.to_le_bytes());
+        }
+    }
+
+    /// sha256 of all, in 64 lower-case hex digits.
+    #[must_use]
+    pub fn hex(&self) -> String {
+        hex(&self.0.clone().finalize())
+    }
 }

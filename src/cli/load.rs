@@ -147,7 +147,8 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    fn note_issues(&mut self, texts: &Texts, source: &str, found: &[Issue], all: bool) {
+    /// Counts issues, and keeps those that are told.
+    pub(crate) fn note_issues(&mut self, texts: &Texts, source: &str, found: &[Issue], all: bool) {
         self.issues += found.len() as u64;
         for issue in found {
             *self.issues_by_code.entry(issue.code).or_default() += 1;

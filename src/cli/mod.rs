@@ -4,6 +4,7 @@
 //! One command, one file: its `Args` (whose comments are the Korean help) and one function.
 
 mod baseline;
+mod calls;
 mod compare;
 mod diagnose;
 mod doctor;
@@ -123,6 +124,9 @@ enum Command {
     /// 트레이스의 도구 정의로 tools.json 을 만들거나, tools.json 과 견줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Tools(tools::Args),
+    /// 기록된 도구 호출의 인자를 명세와 맞추어 보고, 지난 검사와 견줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Calls(calls::Args),
     /// 셸 자동 완성 스크립트를 냅니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Completions {
@@ -175,6 +179,7 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Store(args) => store::run(texts, &args),
         Command::Doctor(args) => doctor::run(texts, &args),
         Command::Tools(args) => tools::run(texts, &args),
+        Command::Calls(args) => calls::run(texts, &args),
         Command::Completions { shell } => completions(&shell),
         Command::Man => man(),
     }

@@ -17,7 +17,7 @@ use crate::render::{Texts, rows as words};
 use crate::store::StoreError;
 use crate::store::ask::split::{Statement, has_answer, statements};
 use crate::store::ask::{Access, AskError, Asking, Canceller, EXAMPLES, Taker};
-use output::{Destination, Look, Printer};
+use output::{Look, Printer};
 
 /// How often a statement that was cancelled and still runs is interrupted again.
 const REPEAT: Duration = Duration::from_millis(100);
@@ -139,7 +139,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     cancel_on_interrupt(asking.canceller())?;
     let look = look(args);
     let Some(found) = found else { return prompt::run(texts, &asking, &args.db, access, look) };
-    let mut printer = Printer::new(texts, look, Destination::open(args.output.as_deref())?);
+    let mut printer = Printer::new(texts, look, terminal::ResultWriter::open(args.output.as_deref())?);
     let answered = if asks_catalogue {
         catalogue(texts, &asking, args.schema.as_deref(), &mut printer)
     } else {

@@ -1,10 +1,9 @@
 //! Where output goes and how it may look: standard output or a file, width, colour.
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::ValueEnum;
 
 use super::failure::Failure;
@@ -59,35 +58,85 @@ fn measured_width(on_terminal: bool) -> usize {
 
 /// Writes the result to standard output, or to `output`: there whole or not at all.
 pub(crate) fn write_result(text: &str, output: Option<&Path>) -> anyhow::Result<()> {
-    match output {
-        None => {
-            let mut stdout = io::stdout().lock();
-            stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("standard output")
+    let mut writer = ResultWriter::open(output)?;
+    writer.write_all(text.as_bytes()).map_err(|error| not_written(output, error))?;
+    writer.finish()
+}
+
+/// Where a result goes that is written piece by piece: standard output, or a file that is there whole or not at all.
+pub(crate) struct ResultWriter {
+    output: BufWriter<Box<dyn Write>>,
+    path: Option<PathBuf>,
+    /// The file as it is written, before it gets its name; none for a device or a pipe, which no renaming replaces.
+    partial: Option<PathBuf>,
+}
+
+impl ResultWriter {
+    /// Begins a result.
+    pub(crate) fn open(output: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(path) = output else {
+            return Ok(Self { output: BufWriter::new(Box::new(io::stdout())), path: None, partial: None });
+        };
+        let is_replaced = !path.exists() || path.is_file();
+        let partial = is_replaced.then(|| partial_path(path));
+        let file = match &partial {
+            Some(partial) => fs::File::create(partial),
+            None => fs::OpenOptions::new().write(true).open(path),
+        };
+        let file = file.map_err(|error| not_written(Some(path), error))?;
+        Ok(Self { output: BufWriter::new(Box::new(file)), path: Some(path.to_owned()), partial })
+    }
+
+    /// The file that is written, for those who write it by its name.
+    pub(crate) fn partial(&self) -> Option<&Path> {
+        self.partial.as_deref()
+    }
+
+    /// Ends it: a file gets its name.
+    pub(crate) fn finish(&mut self) -> anyhow::Result<()> {
+        let path = self.path.as_deref();
+        self.output.flush().map_err(|error| not_written(path, error))?;
+        if let (Some(partial), Some(path)) = (&self.partial, path) {
+            fs::rename(partial, path).map_err(|error| not_written(Some(path), error))?;
+            self.partial = None;
         }
-        Some(path) => write_file(path, text).map_err(|error| {
-            Failure::unreadable("output_not_writable").with("path", path.display()).with("message", error).into()
-        }),
+        Ok(())
+    }
+}
+
+impl Write for ResultWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
+
+impl Drop for ResultWriter {
+    fn drop(&mut self) {
+        if let Some(partial) = &self.partial {
+            fs::remove_file(partial).ok();
+        }
     }
 }
 
 /// The name under which a file is written before it takes its own.
-pub(crate) fn partial_path(path: &Path) -> PathBuf {
+fn partial_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.partial", std::process::id()));
     path.with_file_name(name)
 }
 
-fn write_file(path: &Path, text: &str) -> io::Result<()> {
-    // A device or a pipe cannot be replaced by renaming.
-    if path.exists() && !path.is_file() {
-        return fs::write(path, text);
+/// What a failure to write a result becomes; `path` is the file, when it goes to one.
+pub(crate) fn not_written(path: Option<&Path>, error: io::Error) -> anyhow::Error {
+    match path {
+        None => anyhow::Error::new(error).context("standard output"),
+        Some(path) => {
+            Failure::unreadable("output_not_writable").with("path", path.display()).with("message", error).into()
+        }
     }
-    let partial = partial_path(path);
-    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        fs::remove_file(&partial).ok();
-    }
-    written
 }
 
 /// Writes to standard error. Nothing can be told of a failure there.

@@ -212,6 +212,15 @@ impl<R: Read> TextReader<R> {
     }
 }
 
+/// What a file is that holds no text to read as it stands, by its first bytes; none when it may be such text.
+pub(crate) fn foreign_form(head: &[u8]) -> Option<&'static str> {
+    match form_of(head.get(..HEAD_BYTES).unwrap_or(head)) {
+        Form::Foreign(name) => Some(name),
+        Form::Utf16 { .. } => Some("UTF-16"),
+        Form::Lines | Form::Records(_) => None,
+    }
+}
+
 /// The first [`RAW_CHARS`] characters, fit to be shown: bytes that are not UTF-8 and control characters other than
 /// tab are replaced by U+FFFD.
 #[must_use]

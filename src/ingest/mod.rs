@@ -7,6 +7,7 @@
 mod ahead;
 pub mod args;
 pub mod body;
+pub mod calls;
 pub mod convention;
 mod definitions;
 pub mod document;
@@ -20,6 +21,7 @@ pub mod otlp;
 pub mod protobuf;
 pub mod source;
 pub mod span_table;
+pub mod table;
 pub mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};

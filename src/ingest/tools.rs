@@ -349,6 +349,12 @@ fn read_limit(text: &str) -> Option<i64> {
     (limit >= 1).then_some(limit)
 }
 
+/// The keys of a schema that is in a store; none when it cannot be read.
+#[must_use]
+pub fn inspect_params(text: &str) -> Vec<DeclaredParam> {
+    inspect_schema(text).unwrap_or_default()
+}
+
 /// Checks that the text is a JSON Schema and lists its keys.
 pub(crate) fn inspect_schema(text: &str) -> Result<Vec<DeclaredParam>, String> {
     let schema: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;

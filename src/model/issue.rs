@@ -129,6 +129,28 @@ issue_codes! {
     ToolSchemaInvalid "tool_schema_invalid" Warning,
     /// A limit that is no integer of 1 or more: taken as not given. Detail: position, name, key, value.
     ToolLimitInvalid "tool_limit_invalid" Warning,
+    /// A row of a table cannot be cut into its cells. Detail: row and why.
+    TableRowInvalid "table_row_invalid" DataLoss,
+    /// Bytes of a row are neither UTF-8 nor CP949. Detail: row.
+    EncodingInvalid "encoding_invalid" DataLoss,
+    /// A table, or a row of JSON, lacks a column. Detail: row and column.
+    ColumnMissing "column_missing" DataLoss,
+    /// A column stands twice: the first counts. Detail: row and column.
+    ColumnRepeated "column_repeated" Warning,
+    /// A column that the table does not have: it is not read. Detail: column.
+    ColumnUnknown "column_unknown" Warning,
+    /// The header once more, as rows of joined files have it: it is no row. Detail: row.
+    HeaderRepeated "header_repeated" Warning,
+    /// A cell of another type than its column. Detail: row, column and value.
+    CellInvalid "cell_invalid" DataLoss,
+    /// A call number that was loaded already: the first is judged. Detail: row and call number.
+    CallRepeated "call_repeated" DataLoss,
+    /// A second specification of an argument: the first counts. Detail: row, tool and argument.
+    SpecRepeated "spec_repeated" Warning,
+    /// Two tool_ids that are one name without case, spacing and separators: the first counts. Detail: row and both.
+    ToolIdRepeated "tool_id_repeated" Warning,
+    /// An enum or maximum of tools.json that no specification can hold: not checked. Detail: tool, argument and why.
+    SpecLimitUnusable "spec_limit_unusable" Warning,
 }
 
 /// One problem, at one place.

@@ -4,6 +4,7 @@
 //! their Korean labels, issue codes. Decides nothing and prints nothing.
 
 pub mod answer;
+pub mod call;
 pub mod comparison;
 pub mod diagnosis;
 pub mod hq;
@@ -15,6 +16,7 @@ pub mod store_info;
 pub mod tool;
 
 pub use answer::{Cell, Column, Example, Relation, RelationColumn, Row};
+pub use call::{CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, RecordedCall};
 pub use diagnosis::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use issue::{Issue, IssueCode, Severity};
 pub use review::{Decided, HqDecision, Review, ReviewKind};

@@ -5,6 +5,7 @@
 //! a folder beside `ko` with files of the same names.
 
 pub mod baseline;
+pub mod calls;
 pub mod chart;
 pub mod compare;
 pub mod doctor;
@@ -42,6 +43,8 @@ use layout::{plain_short, thousands};
 
 /// Every template by its file name.
 const TEMPLATES: &[(&str, &str)] = &[
+    ("call_actions.j2", include_str!("templates/ko/call_actions.j2")),
+    ("calls.j2", include_str!("templates/ko/calls.j2")),
     ("baseline_words.j2", include_str!("templates/ko/baseline_words.j2")),
     ("compare_words.j2", include_str!("templates/ko/compare_words.j2")),
     ("doctor.j2", include_str!("templates/ko/doctor.j2")),

@@ -56,12 +56,12 @@ const WRITING_MEMORY: &str = "SET threads = 1";
 const SETTLED_ROWS: u64 = 100_000;
 /// From how many spans on, kept or not, a file goes into the store's file at once and not through the log, into which
 /// DuckDB would write them all over again. With fewer, and with one request of a receiver, the log is cheaper.
-const LOGGED_ROWS: usize = 50_000;
+pub(super) const LOGGED_ROWS: usize = 50_000;
 /// The update is of a row that was committed before: without one DuckDB does not ask whether a checkpoint is due.
-const AROUND_THE_LOG: &str = "SET checkpoint_threshold = '0B'; SET auto_checkpoint_skip_wal_threshold = 0;
+pub(super) const AROUND_THE_LOG: &str = "SET checkpoint_threshold = '0B'; SET auto_checkpoint_skip_wal_threshold = 0;
     UPDATE judge_settings SET scoped = scoped";
 /// Back to what DuckDB chooses.
-const WRITTEN: &str = "RESET threads; RESET memory_limit; RESET checkpoint_threshold;
+pub(super) const WRITTEN: &str = "RESET threads; RESET memory_limit; RESET checkpoint_threshold;
     RESET auto_checkpoint_skip_wal_threshold";
 
 /// Turns an issue into the reason that people read.
@@ -81,6 +81,23 @@ pub struct SourceWriter<'store> {
 }
 
 impl Store {
+    /// Appends rows to a table.
+    pub(super) fn append_batch(
+        &self,
+        table: &str,
+        built: Result<duckdb::arrow::record_batch::RecordBatch, duckdb::arrow::error::ArrowError>,
+    ) -> Result<(), StoreError> {
+        let rows = built.map_err(|error| {
+            StoreError::statement(table)(duckdb::Error::ArrowTypeToDuckdbType(
+                error.to_string(),
+                duckdb::arrow::datatypes::DataType::Null,
+            ))
+        })?;
+        let mut appender = self.connection.appender(table).map_err(StoreError::statement(table))?;
+        appender.append_record_batch(rows).map_err(StoreError::statement(table))?;
+        appender.flush().map_err(StoreError::statement(table))
+    }
+
     const fn writing(&self) -> &'static str {
         if self.is_file { WRITING_FILE } else { WRITING_MEMORY }
     }
@@ -425,15 +442,7 @@ impl SourceWriter<'_> {
         table: &str,
         built: Result<duckdb::arrow::record_batch::RecordBatch, duckdb::arrow::error::ArrowError>,
     ) -> Result<(), StoreError> {
-        let rows = built.map_err(|error| {
-            StoreError::statement(table)(duckdb::Error::ArrowTypeToDuckdbType(
-                error.to_string(),
-                duckdb::arrow::datatypes::DataType::Null,
-            ))
-        })?;
-        let mut appender = self.store.connection.appender(table).map_err(StoreError::statement(table))?;
-        appender.append_record_batch(rows).map_err(StoreError::statement(table))?;
-        appender.flush().map_err(StoreError::statement(table))
+        self.store.append_batch(table, built)
     }
 
     /// Runs a settling step; its parameters are this writer's own numbers.

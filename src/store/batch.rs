@@ -9,7 +9,7 @@ use duckdb::arrow::error::ArrowError;
 use duckdb::arrow::record_batch::RecordBatch;
 
 use super::kin::Moved;
-use crate::model::{ArgsForm, CallArg, ChatCall, ChatFailure, Issue, SpanLink, SpanRow};
+use crate::model::{ArgsForm, CallArg, CallSpec, ChatCall, ChatFailure, Issue, RecordedCall, SpanLink, SpanRow};
 
 /// Korean time: +09:00, without daylight saving since 1988.
 const KOREAN_OFFSET_SECONDS: i32 = 9 * 3600;
@@ -225,6 +225,61 @@ pub(super) fn issues(
     columns.integer("byte_offset", issues.iter().map(|(issue, _)| line(issue.byte_offset)));
     columns.text("trace_id", issues.iter().map(|(issue, _)| issue.trace_id.as_deref()));
     columns.text("span_id", issues.iter().map(|(issue, _)| issue.span_id.as_deref()));
+    columns.text("code", issues.iter().map(|(issue, _)| Some(issue.code.as_str())));
+    columns.text("reason", issues.iter().map(|(_, reason)| Some(reason.as_str())));
+    columns.text("raw", issues.iter().map(|(issue, _)| Some(issue.raw.as_str())));
+    columns.finish()
+}
+
+/// Rows of `checked_calls`, or with `reason` of `left_out_calls`, each with its place.
+pub(super) fn calls(
+    run: &str,
+    calls: &[(i64, &RecordedCall)],
+    input: i64,
+    reason: Option<&str>,
+) -> Result<RecordBatch, ArrowError> {
+    let mut columns = Columns::new();
+    columns.text("call_run", calls.iter().map(|_| Some(run)));
+    columns.integer("place", calls.iter().map(|(place, _)| *place));
+    columns.text("call_no", calls.iter().map(|(_, call)| Some(call.call_no.as_str())));
+    columns.text("tool_name_raw", calls.iter().map(|(_, call)| Some(call.tool_name_raw.as_str())));
+    columns.text("arg_name", calls.iter().map(|(_, call)| call.arg_name.as_deref()));
+    columns.text("arg_value", calls.iter().map(|(_, call)| call.arg_value.as_deref()));
+    columns.text("tool_key", calls.iter().map(|(_, call)| Some(call.tool_key.as_str())));
+    columns.integer("input", calls.iter().map(|_| input));
+    columns.integer("row_number", calls.iter().map(|(_, call)| line(call.row)));
+    columns.integer("line", calls.iter().map(|(_, call)| line(call.line)));
+    if reason.is_some() {
+        columns.text("reason", calls.iter().map(|_| reason));
+    }
+    columns.finish()
+}
+
+/// Rows of `call_specs`.
+pub(super) fn call_specs(run: &str, specs: &[CallSpec], input: i64) -> Result<RecordBatch, ArrowError> {
+    let mut columns = Columns::new();
+    columns.text("call_run", specs.iter().map(|_| Some(run)));
+    columns.integer("place", (1..).zip(specs).map(|(place, _)| place));
+    columns.text("tool_id", specs.iter().map(|spec| Some(spec.tool_id.as_str())));
+    columns.text("arg_name", specs.iter().map(|spec| Some(spec.arg_name.as_str())));
+    columns.text("allowed_values", specs.iter().map(|spec| spec.allowed_values.as_deref()));
+    columns.text("max_number", specs.iter().map(|spec| spec.max_number.as_deref()));
+    columns.boolean("is_required", specs.iter().map(|spec| spec.is_required));
+    columns.text("tool_key", specs.iter().map(|spec| Some(spec.tool_key.as_str())));
+    columns.integer("input", specs.iter().map(|_| input));
+    columns.integer("row_number", specs.iter().map(|spec| line(spec.row)));
+    columns.integer("line", specs.iter().map(|spec| line(spec.line)));
+    columns.finish()
+}
+
+/// Rows of `call_issues`, each with its reason in the words for people.
+pub(super) fn call_issues(run: &str, issues: &[(Issue, String)], path: &str) -> Result<RecordBatch, ArrowError> {
+    let mut columns = Columns::new();
+    columns.text("call_run", issues.iter().map(|_| Some(run)));
+    columns.text("path", issues.iter().map(|_| Some(path)));
+    columns.integer("line", issues.iter().map(|(issue, _)| line(issue.line)));
+    columns.integer("byte_offset", issues.iter().map(|(issue, _)| line(issue.byte_offset)));
+    columns.text("severity", issues.iter().map(|(issue, _)| Some(issue.code.severity().as_str())));
     columns.text("code", issues.iter().map(|(issue, _)| Some(issue.code.as_str())));
     columns.text("reason", issues.iter().map(|(_, reason)| Some(reason.as_str())));
     columns.text("raw", issues.iter().map(|(issue, _)| Some(issue.raw.as_str())));

@@ -28,6 +28,13 @@ const SPECIAL: &[(&str, TableClass)] = &[
     ("arg_shapes", TableClass::Shared),
     ("judgements", TableClass::Log),
     ("hq_decisions", TableClass::Log),
+    ("call_runs", TableClass::Log),
+    ("call_inputs", TableClass::Log),
+    ("checked_calls", TableClass::Log),
+    ("left_out_calls", TableClass::Log),
+    ("call_specs", TableClass::Log),
+    ("call_results", TableClass::Log),
+    ("call_issues", TableClass::Log),
     ("judge_settings", TableClass::Settings),
     ("mask_key", TableClass::Secret),
     // Filled within a judgement and rolled back.

@@ -17,6 +17,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0004_add_mask_key.sql", include_str!("../../migrations/0004_add_mask_key.sql")),
     ("0005_choose_compression.sql", include_str!("../../migrations/0005_choose_compression.sql")),
     ("0006_keep_reviews.sql", include_str!("../../migrations/0006_keep_reviews.sql")),
+    ("0007_keep_call_checks.sql", include_str!("../../migrations/0007_keep_call_checks.sql")),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

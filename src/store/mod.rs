@@ -7,6 +7,7 @@
 mod append;
 pub mod ask;
 mod batch;
+mod calls;
 pub mod care;
 mod compare;
 mod hq;
@@ -28,6 +29,9 @@ use duckdb::{Config, Connection};
 
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::korean_time;
+pub use calls::{
+    CallChange, CallChangeCount, CallCheck, CallEntry, CallInput, CallRun, KeptCheck, SpanCall, UnjudgedCall,
+};
 pub use compare::{ComparableRow, HitRow, PlaceRow, rule_sets};
 pub use hq::{HqArgumentsRow, HqFindingRow, HqRunRow};
 pub use mask::MaskKey;
@@ -35,7 +39,7 @@ pub use positions::{KnownPosition, SourcePosition};
 pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow};
 pub use review::ReviewedRow;
 pub use touched::BatchTotals;
-pub use views::{RULE_SET, ViewFile, rule_set_sha256, view_files};
+pub use views::{CALL_SET, RULE_SET, ViewFile, call_set_sha256, rule_set_sha256, view_files};
 
 /// Why a store could not be used. `Display` is for logs; people read a template of `render`.
 #[derive(Debug, thiserror::Error)]

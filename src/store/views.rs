@@ -9,6 +9,8 @@ use crate::digest::sha256_hex;
 
 /// The set of rule versions that judges.
 pub const RULE_SET: &str = "set_diagnosis_v2";
+/// The set of versions of the checks that judges calls.
+pub const CALL_SET: &str = "set_call_check_v1";
 
 /// What a judgement reads, beside the views that these read.
 pub(super) const JUDGED: [&str; 5] = [RULE_SET, "set_note_v2", "set_run_v1", "set_coverage_v2", "set_unjudged_v1"];
@@ -29,7 +31,7 @@ pub struct ViewFile {
 }
 
 impl ViewFile {
-    /// Folder of the first level: `base`, `rules`, `notes`, `sets` or `people`.
+    /// Folder of the first level: `base`, `rules`, `notes`, `checks`, `sets` or `people`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         self.path.split('/').next().unwrap_or_default()
@@ -71,6 +73,12 @@ impl ViewFile {
     #[must_use]
     pub fn is_for_people(&self) -> bool {
         self.kind() == "people"
+    }
+
+    /// Whether it judges recorded calls (`taco-trace calls`), and no run.
+    #[must_use]
+    pub fn is_for_calls(&self) -> bool {
+        self.kind() == "checks" || (self.kind() == "sets" && self.name().starts_with("call_"))
     }
 
     /// Name of the view: the kind in the singular, the name, the version; of a view for people the name alone.
@@ -140,6 +148,15 @@ const VIEW_FILES: &[ViewFile] = &[
     view!("sets/diagnosis/v2.sql"),
     view!("sets/note/v2.sql"),
     view!("sets/coverage/v2.sql"),
+    view!("checks/specified_arg/v1.sql"),
+    view!("checks/tool_unmapped/v1.sql"),
+    view!("checks/required_arg_missing/v1.sql"),
+    view!("checks/number_over_limit/v1.sql"),
+    view!("checks/value_not_allowed/v1.sql"),
+    view!("checks/compliant/v1.sql"),
+    view!("checks/duplicate_call/v1.sql"),
+    view!("sets/call_check/v1.sql"),
+    view!("sets/call_unjudged/v1.sql"),
     view!("people/runs.sql"),
     view!("people/findings.sql"),
     view!("people/verdicts.sql"),
@@ -151,10 +168,16 @@ pub const fn view_files() -> &'static [ViewFile] {
     VIEW_FILES
 }
 
-/// sha256 over the view files that judge: what exactly judged, beside the name of the set.
+/// sha256 over the view files that judge runs: what exactly judged, beside the name of the set.
 #[must_use]
 pub fn rule_set_sha256() -> String {
-    files_sha256(|file| !file.is_for_people())
+    files_sha256(|file| !file.is_for_people() && !file.is_for_calls())
+}
+
+/// The same over those that judge calls.
+#[must_use]
+pub fn call_set_sha256() -> String {
+    files_sha256(ViewFile::is_for_calls)
 }
 
 /// sha256 over the view files that are wanted.
@@ -233,11 +256,29 @@ pub(super) fn keep_judged(connection: &Connection, first_ns: Option<i64>, wanted
     Ok(())
 }
 
+/// Makes the views that judge calls as temporary ones, over the temporary tables of a check.
+pub(super) fn create_call_checks(connection: &Connection) -> Result<(), StoreError> {
+    for file in VIEW_FILES.iter().filter(|file| file.is_for_calls()) {
+        let sql = format!("CREATE TEMP VIEW {} AS {}", file.view(), file.query());
+        connection.execute_batch(&sql).map_err(StoreError::statement(file.path))?;
+    }
+    Ok(())
+}
+
 /// Makes the views `runs` and `findings` as temporary tables over what [`keep_judged`] made: the views of the store
 /// read its own tables, not those that hide them.
 pub(super) fn keep_people(connection: &Connection) -> Result<(), StoreError> {
     for file in VIEW_FILES.iter().filter(|file| file.is_for_people() && ["runs", "findings"].contains(&file.name())) {
         let sql = format!("CREATE TEMP TABLE {} AS {}", file.view(), file.query());
+        connection.execute_batch(&sql).map_err(StoreError::statement(file.path))?;
+    }
+    Ok(())
+}
+
+/// Takes them away again.
+pub(super) fn drop_call_checks(connection: &Connection) -> Result<(), StoreError> {
+    for file in VIEW_FILES.iter().rev().filter(|file| file.is_for_calls()) {
+        let sql = format!("DROP VIEW IF EXISTS temp.main.{}", file.view());
         connection.execute_batch(&sql).map_err(StoreError::statement(file.path))?;
     }
     Ok(())

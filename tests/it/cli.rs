@@ -338,7 +338,7 @@ fn completions_man_and_help_are_there() {
     let help = run(&["--help"]);
     assert_eq!(status(&help), 0);
     assert!(stdout(&help).contains("사용법") && !stdout(&help).contains("Usage"));
-    for command in ["ingest", "diagnose", "explain", "report", "rules", "completions", "man"] {
+    for command in ["ingest", "diagnose", "explain", "report", "rules", "calls", "completions", "man"] {
         let help = run(&[command, "--help"]);
         assert_eq!(status(&help), 0, "{command}");
         let shown = stdout(&help);

@@ -4,6 +4,7 @@
 
 mod args;
 mod baseline;
+mod calls;
 mod chat;
 mod cli;
 mod compare;
@@ -30,6 +31,7 @@ mod page;
 mod parallel;
 mod people;
 mod portable;
+mod readme;
 mod real_otlp;
 mod receive;
 mod reconcile;

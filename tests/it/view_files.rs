@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use taco_trace::model::{Rule, Verdict};
-use taco_trace::store::{RULE_SET, Store, ViewFile, view_files};
+use taco_trace::store::{CALL_SET, RULE_SET, Store, ViewFile, view_files};
 
 use super::support::{answers, files_under, repository};
 
@@ -28,6 +28,24 @@ const CALL_COLUMNS: [(&str, &str); 1] = [("call_key", "VARCHAR")];
 const ARGS_COLUMNS: [(&str, &str); 2] = [("arg_key", "VARCHAR"), ("problem", "VARCHAR")];
 /// What the rules with a limit add.
 const LIMIT_COLUMNS: [(&str, &str); 2] = [("measured", "BIGINT"), ("allowed", "BIGINT")];
+
+/// What every check of calls has; the set has all of the columns below.
+const CHECK_COLUMNS: [(&str, &str); 5] = [
+    ("call_run", "VARCHAR"),
+    ("place", "BIGINT"),
+    ("call_no", "VARCHAR"),
+    ("checked_arg", "VARCHAR"),
+    ("tool_name_raw", "VARCHAR"),
+];
+/// The cells that checks rest on; each has those that it reads.
+const CHECK_CELLS: [(&str, &str); 6] = [
+    ("arg_value", "VARCHAR"),
+    ("allowed_values", "VARCHAR"),
+    ("max_number", "VARCHAR"),
+    ("is_required", "BOOLEAN"),
+    ("problem", "VARCHAR"),
+    ("row_count", "BIGINT"),
+];
 
 const NOTE_COLUMNS: [(&str, &str); 7] = [
     ("trace_id", "VARCHAR"),
@@ -83,7 +101,7 @@ fn view_files_on_disk_in_order_and_embedded_are_the_same() {
     let order = fs::read_to_string(repository().join("sql/_order")).unwrap();
     let embedded: Vec<&str> = view_files().iter().map(|file| file.path).collect();
     assert_eq!(order.lines().collect::<Vec<_>>(), embedded, "sql/_order against src/store/views.rs");
-    let on_disk: BTreeSet<String> = ["base", "rules", "notes", "sets", "people"]
+    let on_disk: BTreeSet<String> = ["base", "rules", "notes", "checks", "sets", "people"]
         .iter()
         .flat_map(|kind| files_under(&format!("sql/{kind}")))
         .collect();
@@ -139,16 +157,17 @@ fn view_file_reads_what_its_header_says() {
     }
 }
 
-/// base reads tables, rules read base, notes read both, sets read all, views for people read what is told by sets and
+/// base reads tables, rules read base, notes read both, checks read tables and each other, sets read all, views for people read what is told by sets and
 /// each other: nothing flows back.
 #[test]
 fn view_file_reads_only_kinds_below_it() {
     for file in view_files() {
         let above: &[&str] = match file.kind() {
-            "base" => &["rule_", "note_", "set_"],
-            "rules" => &["rule_", "note_", "set_"],
-            "notes" => &["note_", "set_"],
-            "people" => &["rule_", "note_"],
+            "base" => &["rule_", "note_", "check_", "set_"],
+            "rules" => &["rule_", "note_", "check_", "set_"],
+            "notes" => &["note_", "check_", "set_"],
+            "checks" => &["base_", "rule_", "note_", "set_"],
+            "people" => &["rule_", "note_", "check_"],
             _ => &["set_"],
         };
         let wrong: Vec<String> =
@@ -202,8 +221,21 @@ fn set_views_put_the_contract_behind_name_and_place() {
     for (view, own, contract) in [
         (RULE_SET, [("priority", "INTEGER"), ("rule", "VARCHAR")], all_rules),
         ("set_note_v2", [("place", "INTEGER"), ("note", "VARCHAR")], NOTE_COLUMNS.to_vec()),
+        (CALL_SET, [("rank", "INTEGER"), ("verdict", "VARCHAR")], [&CHECK_COLUMNS[..], &CHECK_CELLS].concat()),
     ] {
         assert_eq!(store.columns(view).unwrap(), named(&[&own[..], &contract].concat()), "{view}");
+    }
+}
+
+#[test]
+fn check_views_keep_the_column_contract() {
+    let store = Store::in_memory().unwrap();
+    for file in view_files().iter().filter(|file| file.kind() == "checks") {
+        let columns = store.columns(&file.view()).unwrap();
+        let (own, cells) = columns.split_at(CHECK_COLUMNS.len());
+        assert_eq!(own, named(&CHECK_COLUMNS), "{}", file.path);
+        let in_order: Vec<_> = named(&CHECK_CELLS).into_iter().filter(|cell| cells.contains(cell)).collect();
+        assert_eq!(cells, in_order, "{}", file.path);
     }
 }
 

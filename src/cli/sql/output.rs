@@ -1,15 +1,11 @@
 //! Answers on their way out: to standard output or a file, in one of the formats, as the rows come.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-
-use anyhow::Context;
+use std::path::Path;
 
 use super::Format;
-use crate::cli::failure::Failure;
-use crate::cli::terminal;
+use crate::cli::terminal::{self, ResultWriter};
 use crate::model::{Cell, Column, Row};
 use crate::render::{Texts, rows as words};
 use crate::store::ask::Taker;
@@ -32,53 +28,11 @@ pub(super) struct Look {
     pub(super) bom: bool,
 }
 
-/// Standard output, or a file that is there whole or not at all.
-pub(super) struct Destination {
-    writer: Box<dyn Write>,
-    /// The file as it is written and as it will be called.
-    file: Option<(PathBuf, PathBuf)>,
-}
-
-impl Destination {
-    /// Standard output, or this file. A device or a pipe is written to as it is.
-    pub(super) fn open(output: Option<&Path>) -> anyhow::Result<Self> {
-        let Some(path) = output else {
-            return Ok(Self { writer: Box::new(BufWriter::new(io::stdout().lock())), file: None });
-        };
-        let is_replaced = !path.exists() || path.is_file();
-        let written = if is_replaced { terminal::partial_path(path) } else { path.to_owned() };
-        let writer = BufWriter::new(File::create(&written).map_err(|error| not_writable(path, &error))?);
-        Ok(Self { writer: Box::new(writer), file: is_replaced.then(|| (written, path.to_owned())) })
-    }
-
-    fn finish(&mut self) -> anyhow::Result<()> {
-        let flushed = self.writer.flush();
-        let Some((written, path)) = self.file.take() else { return flushed.context("standard output") };
-        let renamed = flushed.and_then(|()| fs::rename(&written, &path));
-        if renamed.is_err() {
-            fs::remove_file(&written).ok();
-        }
-        renamed.map_err(|error| not_writable(&path, &error).into())
-    }
-}
-
-impl Drop for Destination {
-    fn drop(&mut self) {
-        if let Some((written, _)) = &self.file {
-            fs::remove_file(written).ok();
-        }
-    }
-}
-
-fn not_writable(path: &Path, error: &io::Error) -> Failure {
-    Failure::unreadable("output_not_writable").with("path", path.display()).with("message", error)
-}
-
 /// Writes answers one after the other.
 pub(super) struct Printer<'t> {
     texts: &'t Texts,
     pub(super) look: Look,
-    destination: Destination,
+    writer: ResultWriter,
     /// Answers written so far.
     answers: usize,
     answer: Answer,
@@ -102,14 +56,13 @@ struct Answer {
 }
 
 impl<'t> Printer<'t> {
-    pub(super) fn new(texts: &'t Texts, look: Look, destination: Destination) -> Self {
-        Self { texts, look, destination, answers: 0, answer: Answer::default() }
+    pub(super) fn new(texts: &'t Texts, look: Look, writer: ResultWriter) -> Self {
+        Self { texts, look, writer, answers: 0, answer: Answer::default() }
     }
 
     /// The file that a Parquet answer is written to before it gets its name.
     pub(super) fn parquet_path(&self) -> Option<&Path> {
-        let path = self.destination.file.as_ref().map(|(written, _)| written.as_path());
-        path.filter(|_| self.look.format == Format::Parquet)
+        self.writer.partial().filter(|_| self.look.format == Format::Parquet)
     }
 
     /// A statement follows.
@@ -120,7 +73,7 @@ impl<'t> Printer<'t> {
     /// The statement is through.
     pub(super) fn end(&mut self) -> io::Result<()> {
         if self.answer.is_count {
-            self.destination.writer.flush()?;
+            self.writer.flush()?;
             terminal::tell(&words::done(self.texts, self.answer.changed));
             return Ok(());
         }
@@ -135,7 +88,7 @@ impl<'t> Printer<'t> {
                     self.write(count.as_bytes())?;
                 }
                 if self.answer.is_cut {
-                    self.destination.writer.flush()?;
+                    self.writer.flush()?;
                     terminal::tell(&words::values_cut(self.texts));
                 }
             }
@@ -144,23 +97,23 @@ impl<'t> Printer<'t> {
         }
         self.answers += 1;
         // What is told of the next statement comes behind it.
-        self.destination.writer.flush()
+        self.writer.flush()
     }
 
     /// Writes a list whose last column may take several lines.
     pub(super) fn list(&mut self, columns: &[Column], rows: &[Row]) -> io::Result<()> {
         let text = words::list(columns, rows, self.look.width);
         self.write(text.as_bytes())?;
-        self.destination.writer.flush()
+        self.writer.flush()
     }
 
     /// Everything is written.
     pub(super) fn finish(&mut self) -> anyhow::Result<()> {
-        self.destination.finish()
+        self.writer.finish()
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.destination.writer.write_all(bytes)
+        self.writer.write_all(bytes)
     }
 
     /// Rows of a table that are aligned with each other.

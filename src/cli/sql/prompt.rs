@@ -12,10 +12,11 @@ use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
-use super::output::{Destination, Look, Printer};
+use super::output::{Look, Printer};
 use super::{Format, ask, examples, history_path, print, statement_failure};
+use crate::cli::exit;
 use crate::cli::failure::Failure;
-use crate::cli::{exit, terminal};
+use crate::cli::terminal::{self, ResultWriter};
 use crate::model::Relation;
 use crate::render::{Texts, errors, rows as words};
 use crate::store::ask::complete::complete;
@@ -122,7 +123,7 @@ impl Session<'_> {
 
     fn printer(&self) -> anyhow::Result<Printer<'_>> {
         let width = self.look.width.map(|_| terminal::table_width(false));
-        Ok(Printer::new(self.texts, Look { width, ..self.look.clone() }, Destination::open(None)?))
+        Ok(Printer::new(self.texts, Look { width, ..self.look.clone() }, ResultWriter::open(None)?))
     }
 
     /// A command that begins with a point; whether it was the last.

@@ -1,0 +1,51 @@
+-- How the calls of two checks differ: a row a call that deviates in either, or
+-- is in one of them only. A call is known by its call_no. Its reasons are the
+-- verdicts that are not compliant, in the order of the output, or else what it
+-- is. Parameters: the earlier check, the later.
+CREATE TEMP TABLE call_changes AS
+WITH before AS (
+    SELECT
+        c.call_no AS call_no,
+        MIN(c.place) AS place,
+        COALESCE(
+            STRING_AGG(c.verdict, ',' ORDER BY c.rank)
+                FILTER (WHERE c.rank BETWEEN 2 AND 6),
+            MIN(c.verdict)
+        ) AS reasons,
+        BOOL_OR(c.rank BETWEEN 2 AND 6) AS deviates
+    FROM call_results c
+    WHERE c.call_run = $before
+    GROUP BY c.call_no
+),
+after AS (
+    SELECT
+        c.call_no AS call_no,
+        MIN(c.place) AS place,
+        COALESCE(
+            STRING_AGG(c.verdict, ',' ORDER BY c.rank)
+                FILTER (WHERE c.rank BETWEEN 2 AND 6),
+            MIN(c.verdict)
+        ) AS reasons,
+        BOOL_OR(c.rank BETWEEN 2 AND 6) AS deviates
+    FROM call_results c
+    WHERE c.call_run = $after
+    GROUP BY c.call_no
+)
+SELECT
+    CASE
+        WHEN b.call_no IS NULL THEN 'new'
+        WHEN a.call_no IS NULL THEN 'gone'
+        WHEN a.deviates AND NOT b.deviates THEN 'newly_deviating'
+        WHEN b.deviates AND NOT a.deviates THEN 'repaired'
+        ELSE 'still_deviating'
+    END AS change,
+    COALESCE(a.call_no, b.call_no) AS call_no,
+    b.reasons AS before,
+    a.reasons AS after,
+    COALESCE(a.place, b.place) AS place
+FROM before b
+FULL JOIN after a ON a.call_no = b.call_no
+WHERE b.call_no IS NULL
+    OR a.call_no IS NULL
+    OR a.deviates
+    OR b.deviates;

@@ -1,0 +1,652 @@
+//! `taco-trace calls`: whether recorded calls kept to their specifications, and what changed since the last time.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Subcommand, ValueEnum};
+use serde::Serializer as _;
+use serde::ser::SerializeSeq as _;
+
+use super::failure::{Failure, tools_failure};
+use super::load::{self, DEFAULT_STORE, IssuesArg, Loaded};
+use super::terminal::{self, ColorChoice, ResultWriter};
+use super::{HELP_TEMPLATE, exit};
+use crate::calls::{PAGE, Refused, Written, for_each, required_arguments, verify};
+use crate::digest::{HashedReader, sha256_hex, sha256_hex_of};
+use crate::ingest::calls::{self, CallBatch};
+use crate::ingest::source::{self, Input, Source};
+use crate::ingest::tools::{ToolDefaults, inspect_params, parse_tools};
+use crate::model::{CallSpec, CallVerdictKind, Issue, RecordedCall, ToolDefinition};
+use crate::render::calls::{
+    CHANGES, ChangeView, ChangedCall, Comparison, Report, RunView, Totals, UnjudgedView, compare, compare_markdown,
+    demonstration, kept, list, spans_left_out, unjudged,
+};
+use crate::render::{Texts, errors, issues};
+use crate::store::{CallCheck, CallInput, CallRun, KeptCheck, Store, StoreError, korean_time};
+
+/// How many calls that could not be judged are told.
+const TOLD_UNJUDGED: i64 = 20;
+/// How many calls of each change a report for people lists.
+const LISTED_CHANGES: i64 = 20;
+/// What `--fail-on` calls the calls without a verdict.
+const UNJUDGED: &str = "unjudged";
+/// What stands for a path where calls come from the store.
+const SPANS: &str = "spans";
+/// Digits of a check's name.
+const RUN_DIGITS: usize = 12;
+
+/// `taco-trace calls` 의 인자
+#[derive(Debug, clap::Args)]
+#[command(subcommand_help_heading = "명령", subcommand_value_name = "명령", disable_help_subcommand = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: CallsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum CallsCommand {
+    /// 기록된 도구 호출의 인자가 명세를 지켰는지 판정합니다
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        after_help = "예: taco-trace calls check calls.csv --specs tool_specs.json\n    \
+            taco-trace calls check --from-spans --specs-from-tools --db taco.duckdb --fail-on any"
+    )]
+    Check(CheckArgs),
+    /// 저장소에 남긴 검사 둘을 견주어 새로 어긋난 호출과 고쳐진 호출을 사유별로 보여줍니다
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        after_help = "예: taco-trace calls compare --db taco.duckdb --format md"
+    )]
+    Compare {
+        /// 앞 검사와 뒤 검사의 이름(앞부분만 적어도 됩니다). 없으면 마지막 두 검사
+        #[arg(help_heading = "인자", value_name = "검사", num_args = 2)]
+        runs: Vec<String>,
+        #[command(flatten)]
+        store: StoreArg,
+        /// 형식: table(기본), md, json
+        #[arg(
+            short,
+            long,
+            value_name = "형식",
+            value_enum,
+            default_value_t = CompareFormat::Table,
+            hide_possible_values = true,
+            hide_default_value = true
+        )]
+        format: CompareFormat,
+        /// 결과를 이 파일에 씁니다
+        #[arg(short, long, value_name = "파일")]
+        output: Option<PathBuf>,
+    },
+    /// 저장소에 남긴 검사를 보여줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    List {
+        #[command(flatten)]
+        store: StoreArg,
+        /// 형식: table(기본) 또는 json
+        #[arg(
+            short,
+            long,
+            value_name = "형식",
+            value_enum,
+            default_value_t = ListFormat::Table,
+            hide_possible_values = true,
+            hide_default_value = true
+        )]
+        format: ListFormat,
+    },
+}
+
+/// `taco-trace calls check` 의 인자
+#[derive(Debug, clap::Args)]
+struct CheckArgs {
+    /// 호출 기록(JSON lines, JSON 배열, CSV; UTF-8 또는 CP949; gz·zst 도 됩니다) 또는 - (표준 입력)
+    #[arg(
+        help_heading = "인자",
+        value_name = "호출",
+        required_unless_present = "from_spans",
+        conflicts_with = "from_spans"
+    )]
+    calls: Vec<PathBuf>,
+    /// 도구 인자 명세(같은 형식)
+    #[arg(
+        long,
+        value_name = "파일",
+        required_unless_present = "specs_from_tools",
+        conflicts_with = "specs_from_tools"
+    )]
+    specs: Option<PathBuf>,
+    /// 저장소의 도구 호출 span 을 인자마다 한 행으로 풀어 판정합니다
+    #[arg(long)]
+    from_spans: bool,
+    /// 도구 정의의 enum·maximum·required 를 명세로 씁니다. --tools 가 없으면 저장소의 것을 씁니다
+    #[arg(long)]
+    specs_from_tools: bool,
+    /// --specs-from-tools 가 읽을 도구 정의 파일
+    #[arg(long, value_name = "파일", conflicts_with = "specs")]
+    tools: Option<PathBuf>,
+    /// 검사를 남길 저장소 파일. 저장소에서 읽을 때는 기본 taco.duckdb
+    #[arg(long, value_name = "파일")]
+    db: Option<PathBuf>,
+    /// 출력 형식: table(기본), json, jsonl, csv, md
+    #[arg(
+        short,
+        long,
+        value_name = "형식",
+        value_enum,
+        default_value_t = CheckFormat::Table,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    format: CheckFormat,
+    /// 결과를 이 파일에 씁니다
+    #[arg(short, long, value_name = "파일")]
+    output: Option<PathBuf>,
+    /// 명세를 지킨 호출도 보여줍니다(table, md)
+    #[arg(long)]
+    all: bool,
+    /// 이 판정이 있으면 종료 상태를 1 로 합니다: any(어긋난 판정 모두), unjudged, 또는 판정(쉼표로 여럿)
+    #[arg(long, value_name = "판정", value_delimiter = ',')]
+    fail_on: Vec<String>,
+    /// 문제 목록: first(20건, 기본) 또는 all
+    #[arg(
+        long,
+        value_name = "범위",
+        value_enum,
+        default_value_t = IssuesArg::First,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    issues: IssuesArg,
+    /// 남긴 검사의 이름을 알리지 않습니다
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct StoreArg {
+    /// 저장소 파일(기본 taco.duckdb)
+    #[arg(long, value_name = "파일", default_value = DEFAULT_STORE, hide_default_value = true)]
+    db: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CheckFormat {
+    /// 단말에서 읽는 보고서
+    Table,
+    /// JSON 배열
+    Json,
+    /// 한 줄에 판정 하나
+    Jsonl,
+    /// CSV
+    Csv,
+    /// 마크다운
+    Md,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CompareFormat {
+    /// 단말에서 읽는 표
+    Table,
+    /// 마크다운
+    Md,
+    /// JSON 객체 하나
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ListFormat {
+    /// 단말에서 읽는 표
+    Table,
+    /// JSON 배열
+    Json,
+}
+
+/// Runs the command.
+pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
+    match &args.command {
+        CallsCommand::Check(args) => check(texts, args),
+        CallsCommand::Compare { runs, store, format, output } => {
+            let store = Store::open_existing(&store.db).map_err(Failure::from)?;
+            let (before, after) = two_checks(&store.call_checks().map_err(Failure::from)?, runs)?;
+            let limit = if *format == CompareFormat::Json { i64::MAX } else { LISTED_CHANGES };
+            let comparison = comparison(texts, &store, &before, &after, limit).map_err(Failure::from)?;
+            let text = match format {
+                CompareFormat::Table => {
+                    compare(texts, &comparison, terminal::style(ColorChoice::Never, output.is_some()))
+                }
+                CompareFormat::Md => compare_markdown(texts, &comparison),
+                CompareFormat::Json => serde_json::to_string_pretty(&comparison)? + "\n",
+            };
+            terminal::write_result(&text, output.as_deref())?;
+            Ok(exit::OK)
+        }
+        CallsCommand::List { store, format } => {
+            let store = Store::open_existing(&store.db).map_err(Failure::from)?;
+            let checks = store.call_checks().map_err(Failure::from)?;
+            let runs: Vec<RunView> = checks.iter().map(run_view).collect();
+            let text = match format {
+                ListFormat::Table => list(texts, &runs),
+                ListFormat::Json => serde_json::to_string_pretty(&runs)? + "\n",
+            };
+            terminal::write_result(&text, None)?;
+            Ok(exit::OK)
+        }
+    }
+}
+
+/// Why a check ends early.
+enum Halt {
+    Failure(Failure),
+    Other(anyhow::Error),
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        Self::Failure(error.into())
+    }
+}
+
+impl From<Halt> for anyhow::Error {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Failure(failure) => failure.into(),
+            Halt::Other(error) => error,
+        }
+    }
+}
+
+fn check(texts: &Texts, args: &CheckArgs) -> anyhow::Result<u8> {
+    let fail_on = parse_fail_on(&args.fail_on)?;
+    let sources = source::expand(&args.calls).map_err(Failure::from)?;
+    if sources.contains(&Source::Stdin) && args.specs.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+        return Err(Failure::usage("stdin_twice").into());
+    }
+    let (store, keeps) = open_store(args)?;
+    let now_ns = load::now_ns();
+    let call_run: String = run_name(now_ns, args);
+    let spill = std::env::temp_dir().join(format!("taco-trace-{}", std::process::id()));
+    let mut check = store.begin_call_check(&call_run, &spill).map_err(Failure::from)?;
+    let mut loading =
+        Loading { texts, all: args.issues == IssuesArg::All, loaded: Loaded::default(), names: Vec::new() };
+    let specs = loading.specs(&mut check, &store, args)?;
+    let mut unreadable_spans = 0;
+    if args.from_spans {
+        unreadable_spans = loading.spans(&mut check, &specs)?;
+    }
+    for source in &sources {
+        loading.calls(&mut check, source)?;
+    }
+    load::tell_issues(texts, &loading.loaded);
+    if check.calls() == 0 && loading.loaded.issues > 0 {
+        return Err(Failure::unreadable("no_call_rows").into());
+    }
+    check.judge().map_err(Failure::from)?;
+    let totals = verified(texts, &check, specs.len())?;
+    tell_unjudged(texts, &check, &loading.names, unreadable_spans)?;
+    if keeps {
+        let run = CallRun { checked_at: korean_time(now_ns), checked_ns: now_ns, issues: loading.loaded.issues };
+        match check.keep(&run).map_err(Failure::from) {
+            Ok(()) if args.quiet => {}
+            Ok(()) => terminal::tell(&kept(texts, &call_run)),
+            // The verdicts are there all the same: a full disk must not keep them from being read.
+            Err(failure) => terminal::tell(&errors::error(texts, failure.kind, &failure.values)),
+        }
+    }
+    let failed =
+        totals.verdicts.iter().zip(CallVerdictKind::ALL).any(|(count, kind)| *count > 0 && fail_on.holds(kind))
+            || (totals.unjudged > 0 && fail_on.unjudged);
+    write(texts, &check, totals, args)?;
+    Ok(if failed { exit::FOUND } else { exit::OK })
+}
+
+/// The store to work in, and whether the check is kept in it.
+fn open_store(args: &CheckArgs) -> Result<(Store, bool), Failure> {
+    let reads_store = args.from_spans || (args.specs_from_tools && args.tools.is_none());
+    let store = match (&args.db, reads_store) {
+        (None, false) => return Ok((Store::in_memory()?, false)),
+        (db, true) => Store::open_existing(db.as_deref().unwrap_or_else(|| Path::new(DEFAULT_STORE)))?,
+        (Some(db), false) => Store::open(db)?,
+    };
+    Ok((store, true))
+}
+
+/// A name that no other check has: of the time and what it was asked.
+fn run_name(now_ns: i64, args: &CheckArgs) -> String {
+    let asked = format!("{now_ns} {} {:?} {:?}", std::process::id(), args.calls, args.specs);
+    sha256_hex(asked.as_bytes()).chars().take(RUN_DIGITS).collect()
+}
+
+/// Reads inputs into a check.
+struct Loading<'t> {
+    texts: &'t Texts,
+    /// Whether all issues are told.
+    all: bool,
+    loaded: Loaded,
+    /// Names of the inputs by number.
+    names: Vec<String>,
+}
+
+impl Loading<'_> {
+    fn begin(
+        &mut self,
+        check: &mut CallCheck<'_>,
+        role: &'static str,
+        path: &str,
+        sha256: &str,
+    ) -> Result<i64, Failure> {
+        self.names.push(path.to_owned());
+        Ok(check.add_input(&CallInput { role, path: path.to_owned(), sha256: sha256.to_owned() })?)
+    }
+
+    fn note(&mut self, check: &CallCheck<'_>, path: &str, found: &[Issue]) -> Result<(), StoreError> {
+        self.loaded.note_issues(self.texts, path, found, self.all);
+        let texts = self.texts;
+        check.add_issues(found, path, &|code, detail| issues::reason(texts, code, detail))
+    }
+
+    /// The specifications that calls are held against.
+    fn specs(&mut self, check: &mut CallCheck<'_>, store: &Store, args: &CheckArgs) -> anyhow::Result<Vec<CallSpec>> {
+        let (name, sha256, (specs, found)) = match &args.specs {
+            Some(path) => {
+                let source = Source::File(path.clone());
+                let source = if path.as_os_str() == "-" { Source::Stdin } else { source };
+                let (input, hash) = open(&source)?;
+                let start = input.bom_bytes();
+                let read = calls::read_specs(input, start);
+                (source.name(), hash.hex(), read)
+            }
+            None => tools_as_specs(store, args.tools.as_deref())?,
+        };
+        let input = self.begin(check, "specs", &name, &sha256)?;
+        let (specs, repeated) = calls::settle_specs(specs);
+        self.note(check, &name, &found).map_err(Failure::from)?;
+        self.note(check, &name, &repeated).map_err(Failure::from)?;
+        if specs.is_empty() {
+            load::tell_issues(self.texts, &self.loaded);
+            return Err(Failure::unreadable("no_call_specs").with("path", name).into());
+        }
+        check.add_specs(&specs, input).map_err(Failure::from)?;
+        Ok(specs)
+    }
+
+    /// The calls of a file.
+    fn calls(&mut self, check: &mut CallCheck<'_>, source: &Source) -> anyhow::Result<()> {
+        let name = source.name();
+        let (opened, hash) = open(source)?;
+        let start = opened.bom_bytes();
+        let input = self.begin(check, "calls", &name, "")?;
+        calls::read_calls(opened, start, &mut |batch| self.add(check, &name, input, batch)).map_err(Failure::from)?;
+        check.set_sha256(input, &hash.hex()).map_err(Failure::from)?;
+        Ok(())
+    }
+
+    fn add(&mut self, check: &mut CallCheck<'_>, name: &str, input: i64, batch: CallBatch) -> Result<(), StoreError> {
+        let mut found = batch.issues;
+        found.extend(check.add_calls(&batch.calls, input)?);
+        // Where they stand in the file: those that only the store knows came after the others.
+        found.sort_by_key(|issue| issue.line);
+        self.note(check, name, &found)
+    }
+
+    /// The calls of the spans in the store, an argument each. Returns how many have arguments that cannot be told.
+    fn spans(&mut self, check: &mut CallCheck<'_>, specs: &[CallSpec]) -> anyhow::Result<i64> {
+        let required = required_arguments(specs);
+        let input = self.begin(check, "calls", SPANS, "")?;
+        let total = check.order_spans().map_err(Failure::from)?;
+        let (mut unreadable, mut after) = (0, 0);
+        let mut digest = crate::digest::TextsHash::default();
+        while after < total {
+            let last = after + PAGE;
+            let mut rows: Vec<RecordedCall> = Vec::new();
+            for span in check.spans(after, last).map_err(Failure::from)? {
+                let row = span.place.unsigned_abs();
+                for text in [Some(span.id.as_str()), Some(&span.tool_name), span.args_key.as_deref()] {
+                    digest.add(text);
+                }
+                match calls::calls_of_span(&span.id, &span.tool_name, span.args_key.as_deref(), &required, row) {
+                    Some(calls) => rows.extend(calls),
+                    None => unreadable += 1,
+                }
+            }
+            let batch = CallBatch { calls: rows, issues: Vec::new() };
+            self.add(check, SPANS, input, batch).map_err(Failure::from)?;
+            after = last;
+        }
+        check.set_sha256(input, &digest.hex()).map_err(Failure::from)?;
+        Ok(unreadable)
+    }
+}
+
+/// An input to read, and the hash of what is read of it.
+fn open(source: &Source) -> Result<(Input, crate::digest::ReadHash), Failure> {
+    let (reader, size): (Box<dyn Read + Send>, Option<u64>) = match source {
+        Source::Stdin => (Box::new(io::stdin()), None),
+        Source::File(path) => {
+            let file = File::open(path).map_err(|error| load::unreadable(path, &error))?;
+            let size = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+            (Box::new(file), size)
+        }
+    };
+    let (reader, hash) = HashedReader::new(reader);
+    let input = Input::new(Box::new(reader), size)
+        .map_err(|error| Failure::unreadable("file_not_readable").with("path", source.name()).with("message", error))?;
+    Ok((input, hash))
+}
+
+type Specs = (Vec<CallSpec>, Vec<Issue>);
+
+/// Specifications out of a tools.json, or out of the tool set in force in the store: name, version and rows.
+fn tools_as_specs(store: &Store, tools: Option<&Path>) -> anyhow::Result<(String, String, Specs)> {
+    if let Some(path) = tools {
+        let text = std::fs::read_to_string(path).map_err(|error| load::unreadable(path, &error))?;
+        let name = path.display().to_string();
+        let (set, mut found) =
+            parse_tools(&text, &name, ToolDefaults::default()).map_err(|error| tools_failure(path, &error))?;
+        let (specs, unusable) = calls::specs_of_tools(&set.tools);
+        found.extend(unusable);
+        let sha256 = sha256_hex_of(text.as_bytes()).map_err(|error| load::unreadable(path, &error))?;
+        return Ok((name, sha256, (specs, found)));
+    }
+    let Some(set) = store.tool_set_in_force().map_err(Failure::from)? else {
+        return Err(Failure::unreadable("no_tools_in_store").into());
+    };
+    let tools: Vec<ToolDefinition> = store
+        .tools(&set)
+        .map_err(Failure::from)?
+        .into_iter()
+        .map(|tool| ToolDefinition { params: inspect_params(&tool.json_schema), ..tool })
+        .collect();
+    Ok(("tools".to_owned(), set, calls::specs_of_tools(&tools)))
+}
+
+/// Looks at all that is said before any of it is shown, and counts it.
+fn verified(texts: &Texts, check: &CallCheck<'_>, specs: usize) -> anyhow::Result<Totals> {
+    let mut totals = Totals {
+        calls: check.calls(),
+        specs: specs as i64,
+        left_out: check.left_out(),
+        unjudged: check.unjudged(),
+        ..Totals::default()
+    };
+    for_each(check, texts, |verdict, entry| {
+        verify(&Written::from(verdict), entry).map_err(|refused| Halt::Failure(refused_failure(&refused)))?;
+        for (count, _) in
+            totals.verdicts.iter_mut().zip(CallVerdictKind::ALL).filter(|(_, kind)| *kind == verdict.verdict)
+        {
+            *count += 1;
+        }
+        Ok::<(), Halt>(())
+    })?;
+    Ok(totals)
+}
+
+fn refused_failure(refused: &Refused) -> Failure {
+    Failure::unreadable("call_check_refused")
+        .with("rule", refused.check)
+        .with("name", &refused.call_no)
+        .with("value", refused.what.chars().take(200).collect::<String>())
+}
+
+fn tell_unjudged(texts: &Texts, check: &CallCheck<'_>, names: &[String], unreadable_spans: i64) -> anyhow::Result<()> {
+    if unreadable_spans > 0 {
+        terminal::tell(&spans_left_out(texts, unreadable_spans));
+    }
+    if check.unjudged() > 0 {
+        let found = check.unjudged_calls(TOLD_UNJUDGED).map_err(Failure::from)?;
+        let calls: Vec<UnjudgedView> = found
+            .into_iter()
+            .map(|call| {
+                let name =
+                    usize::try_from(call.input).ok().and_then(|input| names.get(input)).map_or("", String::as_str);
+                UnjudgedView {
+                    place: if call.line > 0 { format!("{name}:{}", call.line) } else { name.to_owned() },
+                    call_no: call.call_no,
+                    tool: call.tool_name_raw,
+                    argument: call.arg_name,
+                }
+            })
+            .collect();
+        terminal::tell(&unjudged(texts, &calls, check.unjudged()));
+    }
+    Ok(())
+}
+
+/// Writes what is said as it is read: no more than a page is held.
+fn write(texts: &Texts, check: &CallCheck<'_>, totals: Totals, args: &CheckArgs) -> anyhow::Result<()> {
+    let mut output = ResultWriter::open(args.output.as_deref())?;
+    let failed = |error: io::Error| Halt::Other(terminal::not_written(args.output.as_deref(), error));
+    match args.format {
+        CheckFormat::Json => {
+            let mut serializer = serde_json::Serializer::pretty(&mut output);
+            let mut list = serializer.serialize_seq(None)?;
+            for_each(check, texts, |verdict, _| list.serialize_element(verdict).map_err(|error| failed(error.into())))?;
+            list.end()?;
+            output.write_all(b"\n").map_err(failed)?;
+        }
+        CheckFormat::Jsonl => {
+            for_each(check, texts, |verdict, _| {
+                serde_json::to_writer(&mut output, verdict).map_err(|error| failed(error.into()))?;
+                output.write_all(b"\n").map_err(failed)
+            })?;
+        }
+        CheckFormat::Csv => {
+            let mut rows = csv::Writer::from_writer(&mut output);
+            let wrong = |error: csv::Error| failed(io::Error::from(error));
+            rows.write_record(["call_no", "verdict", "checked_arg", "evidence", "next_action"]).map_err(wrong)?;
+            for_each(check, texts, |verdict, _| {
+                let evidence = serde_json::to_string(&verdict.evidence).map_err(|error| failed(error.into()))?;
+                let argument = verdict.checked_arg.as_deref().unwrap_or_default();
+                let cells = [&verdict.call_no, verdict.verdict.as_str(), argument, &evidence, &verdict.next_action];
+                rows.write_record(cells).map_err(wrong)
+            })?;
+            rows.flush().map_err(failed)?;
+        }
+        CheckFormat::Table | CheckFormat::Md => {
+            let style = terminal::style(ColorChoice::Never, args.output.is_some());
+            let mut report = Report::new(texts, totals, style, args.format == CheckFormat::Md, args.all);
+            output.write_all(report.head().as_bytes()).map_err(failed)?;
+            for_each(check, texts, |verdict, entry| {
+                output.write_all(report.entry(verdict, &entry.tool_name_raw).as_bytes()).map_err(failed)
+            })?;
+            output.write_all(report.foot().as_bytes()).map_err(failed)?;
+        }
+    }
+    output.finish()
+}
+
+/// What makes the exit status 1.
+#[derive(Debug, Default)]
+struct FailOn {
+    verdicts: Vec<CallVerdictKind>,
+    unjudged: bool,
+}
+
+impl FailOn {
+    fn holds(&self, kind: CallVerdictKind) -> bool {
+        self.verdicts.contains(&kind)
+    }
+}
+
+/// `any` is every verdict but the compliant one.
+fn parse_fail_on(texts: &[String]) -> Result<FailOn, Failure> {
+    let mut fail_on = FailOn::default();
+    for text in texts.iter().map(|text| text.trim()) {
+        match (text, CallVerdictKind::parse(text)) {
+            ("any", _) => fail_on.verdicts.extend(CallVerdictKind::ALL.into_iter().filter(|kind| kind.deviates())),
+            (UNJUDGED, _) => fail_on.unjudged = true,
+            (_, Some(kind)) => fail_on.verdicts.push(kind),
+            (_, None) => {
+                let known = CallVerdictKind::ALL.map(CallVerdictKind::as_str).join(", ");
+                return Err(Failure::usage("unknown_verdict").with("value", text).with("known", known));
+            }
+        }
+    }
+    Ok(fail_on)
+}
+
+/// The checks named, or the last two.
+fn two_checks(checks: &[KeptCheck], names: &[String]) -> Result<(KeptCheck, KeptCheck), Failure> {
+    if let [before, after] = names {
+        return Ok((find_check(checks, before)?, find_check(checks, after)?));
+    }
+    match checks {
+        [.., before, after] => Ok((before.clone(), after.clone())),
+        _ => Err(Failure::unreadable("call_runs_too_few").with("count", checks.len())),
+    }
+}
+
+fn find_check(checks: &[KeptCheck], name: &str) -> Result<KeptCheck, Failure> {
+    let found: Vec<&KeptCheck> = checks.iter().filter(|check| check.call_run.starts_with(name)).collect();
+    match found.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => Err(Failure::unreadable("call_run_not_found").with("name", name)),
+        several => {
+            let known: Vec<&str> = several.iter().take(10).map(|check| check.call_run.as_str()).collect();
+            Err(Failure::usage("call_run_ambiguous").with("name", name).with("known", known.join(", ")))
+        }
+    }
+}
+
+fn run_view(check: &KeptCheck) -> RunView {
+    RunView {
+        call_run: check.call_run.clone(),
+        checked_at: check.checked_at.clone(),
+        calls: check.calls,
+        specs: check.specs,
+        left_out: check.left_out,
+        unjudged: check.unjudged,
+        issues: check.issues,
+        verdicts: CallVerdictKind::ALL.iter().map(|kind| kind.as_str()).zip(check.verdicts).collect(),
+    }
+}
+
+fn comparison(
+    texts: &Texts,
+    store: &Store,
+    before: &KeptCheck,
+    after: &KeptCheck,
+    limit: i64,
+) -> Result<Comparison, StoreError> {
+    let counts = store.compare_call_checks(&before.call_run, &after.call_run)?;
+    let mut changes = Vec::new();
+    for change in CHANGES {
+        let counted = counts.iter().filter(|count| count.change == change);
+        let (all, reasons): (Vec<_>, Vec<_>) = counted.partition(|count| count.reason.is_empty());
+        let found = store.call_changes(change, limit, 0)?;
+        changes.push(ChangeView {
+            change: change.to_owned(),
+            calls: all.iter().map(|count| count.calls).sum(),
+            reasons: reasons.iter().map(|count| (count.reason.clone(), count.calls)).collect::<BTreeMap<_, _>>(),
+            list: found
+                .into_iter()
+                .map(|call| ChangedCall { call_no: call.call_no, before: call.before, after: call.after })
+                .collect(),
+        });
+    }
+    Ok(Comparison { before: run_view(before), after: run_view(after), note: demonstration(texts), changes })
+}

@@ -1,0 +1,424 @@
+//! Recorded calls and specifications of arguments, as rows of tables (`table`), of spans, and of tools.json.
+//!
+//! Owns the columns and what their cells may hold, the name by which tools are told apart, and what a JSON Schema says
+//! that a specification can hold. Judges no call. Start with [`read_calls`].
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::args;
+use super::frame::raw_excerpt;
+use super::table::{Cell, Row, TableReader};
+use crate::model::call::{CALL_COLUMNS, NO_WORDS, SPEC_COLUMNS, YES_WORDS};
+use crate::model::{CallSpec, Issue, IssueCode, JsonType, RecordedCall, ToolDefinition};
+
+/// How many rows are handed on at once.
+pub const BATCH_ROWS: usize = 8_192;
+/// The furthest exponent of a number that is written out as a plain decimal one.
+const MAX_EXPONENT: i64 = 300;
+/// What stands between allowed values.
+const BAR: char = '|';
+
+/// Rows of an input, and what could not be read among them.
+#[derive(Debug, Default)]
+pub struct CallBatch {
+    /// Calls in order.
+    pub calls: Vec<RecordedCall>,
+    /// Issues in order.
+    pub issues: Vec<Issue>,
+}
+
+/// The name by which tools are told apart: in lower case, letters, marks and digits alone, composed (NFC).
+///
+/// Numbers of every kind count as digits, so that no two names become one that only a number tells apart.
+#[must_use]
+pub fn tool_key(name: &str) -> String {
+    if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()) {
+        return name.to_owned();
+    }
+    if name.is_ascii() {
+        return name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase() as char).collect();
+    }
+    let lower = name.nfc().collect::<String>().to_lowercase();
+    // Composed once more: what stood on both sides of a separator may go together.
+    lower.chars().filter(|letter| letter.is_alphanumeric() || is_combining_mark(*letter)).nfc().collect()
+}
+
+/// Reads calls and hands them on in batches. `start` is the offset of the first byte. Returns how many rows there were.
+///
+/// # Errors
+/// Those of `write`; reading then ends.
+pub fn read_calls<R: Read, E>(
+    input: R,
+    start: u64,
+    write: &mut dyn FnMut(CallBatch) -> Result<(), E>,
+) -> Result<u64, E> {
+    let mut reader = TableReader::new(input, start, &CALL_COLUMNS);
+    let mut batch = CallBatch::default();
+    loop {
+        let row = reader.next(&mut batch.issues);
+        let is_row = row.is_some();
+        if let Some(row) = row {
+            match call(row) {
+                Ok(call) => batch.calls.push(call),
+                Err(wrong) => batch.issues.push(wrong.issue(&reader)),
+            }
+        }
+        let is_over = !is_row && reader.ended();
+        if is_over || batch.calls.len() >= BATCH_ROWS || batch.issues.len() >= BATCH_ROWS || !is_row {
+            write(std::mem::take(&mut batch))?;
+        }
+        if is_over {
+            return Ok(reader.rows());
+        }
+    }
+}
+
+/// Reads specifications: all of them, since calls are held against each.
+pub fn read_specs<R: Read>(input: R, start: u64) -> (Vec<CallSpec>, Vec<Issue>) {
+    let mut reader = TableReader::new(input, start, &SPEC_COLUMNS);
+    let (mut specs, mut issues) = (Vec::new(), Vec::new());
+    loop {
+        let mut found = Vec::new();
+        let row = reader.next(&mut found);
+        issues.append(&mut found);
+        match row.map(spec) {
+            Some(Ok(spec)) => specs.push(spec),
+            Some(Err(wrong)) => issues.push(wrong.issue(&reader)),
+            None if reader.ended() => return (specs, issues),
+            None => {}
+        }
+    }
+}
+
+/// Leaves out what was specified before: a second tool_id of one name, and a second row of one argument. The first
+/// counts.
+#[must_use]
+pub fn settle_specs(specs: Vec<CallSpec>) -> (Vec<CallSpec>, Vec<Issue>) {
+    let mut tools: BTreeMap<String, String> = BTreeMap::new();
+    let mut arguments: BTreeMap<(String, String), ()> = BTreeMap::new();
+    let (mut kept, mut issues) = (Vec::new(), Vec::new());
+    for spec in specs {
+        let first = tools.entry(spec.tool_key.clone()).or_insert_with(|| spec.tool_id.clone());
+        let (code, detail) = if *first != spec.tool_id {
+            (IssueCode::ToolIdRepeated, format!("{}: {first}, {}", spec.row, spec.tool_id))
+        } else if arguments.insert((spec.tool_key.clone(), spec.arg_name.clone()), ()).is_some() {
+            (IssueCode::SpecRepeated, format!("{}: {}.{}", spec.row, spec.tool_id, spec.arg_name))
+        } else {
+            kept.push(spec);
+            continue;
+        };
+        let raw = raw_excerpt(format!("{} {}", spec.tool_id, spec.arg_name).as_bytes());
+        issues.push(issue(code, spec.line, 0, detail, raw));
+    }
+    (kept, issues)
+}
+
+/// A cell that its column does not take.
+struct Wrong {
+    row: u64,
+    line: u64,
+    byte_offset: u64,
+    column: &'static str,
+    shown: String,
+}
+
+impl Wrong {
+    fn issue<R: Read>(self, reader: &TableReader<R>) -> Issue {
+        let detail = format!("{}: {}: {}", self.row, self.column, self.shown);
+        issue(IssueCode::CellInvalid, self.line, self.byte_offset, detail, reader.raw())
+    }
+}
+
+fn issue(code: IssueCode, line: u64, byte_offset: u64, detail: String, raw: String) -> Issue {
+    Issue { code, line, byte_offset, trace_id: None, span_id: None, detail, raw }
+}
+
+/// Takes the cells of a row one after the other.
+struct Cells {
+    row: u64,
+    line: u64,
+    byte_offset: u64,
+    columns: &'static [&'static str],
+    cells: std::vec::IntoIter<Cell>,
+}
+
+impl Cells {
+    fn of(row: Row, columns: &'static [&'static str]) -> Self {
+        let Row { number, line, byte_offset, cells } = row;
+        Self { row: number, line, byte_offset, columns, cells: cells.into_iter() }
+    }
+
+    /// What `read` makes of the next cell; none makes it wrong.
+    fn next<T>(&mut self, read: impl FnOnce(&Cell) -> Option<T>) -> Result<T, Wrong> {
+        let place = self.columns.len() - self.cells.len();
+        let cell = self.cells.next().unwrap_or(Cell::Null);
+        read(&cell).ok_or_else(|| Wrong {
+            row: self.row,
+            line: self.line,
+            byte_offset: self.byte_offset,
+            column: self.columns.get(place).copied().unwrap_or_default(),
+            shown: cell.shown(),
+        })
+    }
+}
+
+fn call(row: Row) -> Result<RecordedCall, Wrong> {
+    let (number, line) = (row.number, row.line);
+    let mut cells = Cells::of(row, &CALL_COLUMNS);
+    let call_no = cells.next(identifier)?;
+    let tool_name_raw = cells.next(text)?;
+    let arg_name = cells.next(text_or_none)?.filter(|name| !name.is_empty());
+    let arg_value = cells.next(value)?;
+    let tool_key = tool_key(&tool_name_raw);
+    Ok(RecordedCall { call_no, tool_name_raw, arg_name, arg_value, tool_key, row: number, line })
+}
+
+fn spec(row: Row) -> Result<CallSpec, Wrong> {
+    let (number, line) = (row.number, row.line);
+    let mut cells = Cells::of(row, &SPEC_COLUMNS);
+    let tool_id = cells.next(|cell| text(cell).filter(|name| !tool_key(name).is_empty()))?;
+    let arg_name = cells.next(|cell| text(cell).filter(|name| !name.is_empty()))?;
+    let allowed_values = cells.next(list)?;
+    let max_number = cells.next(limit)?;
+    let is_required = cells.next(yes_or_no)?;
+    let tool_key = tool_key(&tool_id);
+    Ok(CallSpec { tool_id, arg_name, allowed_values, max_number, is_required, tool_key, row: number, line })
+}
+
+fn text(cell: &Cell) -> Option<String> {
+    match cell {
+        Cell::Text(text) | Cell::Quoted(text) | Cell::Bare(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// Text, or a whole number: spreadsheets and exporters number rows.
+fn identifier(cell: &Cell) -> Option<String> {
+    match cell {
+        Cell::Number(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => Some(text.clone()),
+        other => text(other).filter(|text| !text.is_empty()),
+    }
+}
+
+fn text_or_none(cell: &Cell) -> Option<Option<String>> {
+    if *cell == Cell::Null { Some(None) } else { text(cell).map(Some) }
+}
+
+/// Allowed values, or none. A program that puts quotes around every cell of CSV writes none as nothing in quotes.
+fn list(cell: &Cell) -> Option<Option<String>> {
+    if is_empty_quotes(cell) { Some(None) } else { text_or_none(cell) }
+}
+
+fn is_empty_quotes(cell: &Cell) -> bool {
+    matches!(cell, Cell::Quoted(text) if text.is_empty())
+}
+
+/// A value as text: numbers and truth values of JSON as they are written.
+fn value(cell: &Cell) -> Option<Option<String>> {
+    match cell {
+        Cell::Number(text) => Some(Some(text.clone())),
+        Cell::Boolean(value) => Some(Some(value.to_string())),
+        other => text_or_none(other),
+    }
+}
+
+/// A number of 0 or more, or none.
+fn limit(cell: &Cell) -> Option<Option<String>> {
+    match cell {
+        Cell::Null => Some(None),
+        Cell::Number(text) => plain_decimal(text).map(Some),
+        _ if is_empty_quotes(cell) => Some(None),
+        Cell::Bare(text) | Cell::Quoted(text) => plain_decimal(text.trim()).map(Some),
+        // JSON has numbers: text where one belongs is wrong.
+        _ => None,
+    }
+}
+
+fn yes_or_no(cell: &Cell) -> Option<bool> {
+    let word = match cell {
+        Cell::Boolean(value) => return Some(*value),
+        Cell::Bare(text) | Cell::Quoted(text) => text.trim().to_lowercase(),
+        _ => return None,
+    };
+    let is = |words: &[&str]| words.contains(&word.as_str());
+    if is(&YES_WORDS) { Some(true) } else { is(&NO_WORDS).then_some(false) }
+}
+
+/// A number that is not negative, as digits with or without a fraction, that JSON would take as well: `5e1` is `50`,
+/// `050` is `50`. None for all else, and where an exponent reaches too far.
+#[must_use]
+pub fn plain_decimal(text: &str) -> Option<String> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+        None => (text, 0),
+    };
+    let (is_negative, digits) = mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !is_plain(whole) || !is_plain(fraction) || digits.ends_with('.') {
+        return None;
+    }
+    if is_negative && digits.bytes().any(|byte| (b'1'..=b'9').contains(&byte)) {
+        return None;
+    }
+    if exponent.abs() > MAX_EXPONENT {
+        return None;
+    }
+    if exponent == 0 {
+        return Some(with_point(whole, fraction));
+    }
+    // The point moves over the digits, with zeros where they end.
+    let all = format!("{whole}{fraction}");
+    let point = i64::try_from(whole.len()).ok()? + exponent;
+    let Ok(point) = usize::try_from(point) else {
+        let zeros = usize::try_from(point.unsigned_abs()).ok()?;
+        return Some(with_point("0", &format!("{}{all}", "0".repeat(zeros))));
+    };
+    match all.get(..point) {
+        Some(whole) => Some(with_point(whole, &all[point..])),
+        None => Some(with_point(&format!("{all}{}", "0".repeat(point - all.len())), "")),
+    }
+}
+
+fn with_point(whole: &str, fraction: &str) -> String {
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
+}
+
+/// What a JSON Schema says of one key.
+#[derive(Deserialize)]
+struct Property<'a> {
+    #[serde(borrow, rename = "enum")]
+    allowed: Option<&'a RawValue>,
+    #[serde(borrow)]
+    maximum: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Schema<'a> {
+    #[serde(borrow, default)]
+    properties: BTreeMap<String, &'a RawValue>,
+}
+
+/// The specifications in definitions of tools: `enum`, `maximum` and `required` of each key of the top level.
+///
+/// A limit that a specification cannot hold (a member of `enum` that is no scalar or has a bar in it, a negative
+/// maximum) is an issue; the argument then has none.
+#[must_use]
+pub fn specs_of_tools(tools: &[ToolDefinition]) -> (Vec<CallSpec>, Vec<Issue>) {
+    let (mut specs, mut issues) = (Vec::new(), Vec::new());
+    for (row, tool) in (1..).zip(tools) {
+        let schema: Schema<'_> =
+            serde_json::from_str(&tool.json_schema).unwrap_or(Schema { properties: BTreeMap::new() });
+        for param in &tool.params {
+            let mut unusable = |why: &str, raw: &str| {
+                let detail = format!("{}.{}: {why}", tool.tool_name, param.key);
+                issues.push(issue(IssueCode::SpecLimitUnusable, 0, 0, detail, raw_excerpt(raw.as_bytes())));
+            };
+            let property: Option<Property<'_>> =
+                schema.properties.get(&param.key).and_then(|value| serde_json::from_str(value.get()).ok());
+            let (allowed, maximum) = property.map_or((None, None), |property| (property.allowed, property.maximum));
+            let allowed_values = allowed.and_then(|written| {
+                let joined = join_enum(written.get());
+                if joined.is_none() {
+                    unusable("enum", written.get());
+                }
+                joined
+            });
+            let max_number = maximum.and_then(|written| {
+                let number = plain_decimal(written.get());
+                if number.is_none() {
+                    unusable("maximum", written.get());
+                }
+                number
+            });
+            specs.push(CallSpec {
+                tool_id: tool.tool_name.clone(),
+                arg_name: param.key.clone(),
+                allowed_values,
+                max_number,
+                is_required: param.required_position.is_some(),
+                tool_key: tool_key(&tool.tool_name),
+                row,
+                line: 0,
+            });
+        }
+    }
+    (specs, issues)
+}
+
+fn join_enum(text: &str) -> Option<String> {
+    let members: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+    let mut values = Vec::with_capacity(members.len());
+    for member in members {
+        match scalar(member.get()) {
+            // Null allows that the key is absent; whether it may be is said by `required`.
+            Some(None) => {}
+            Some(Some(value)) if !value.contains(BAR) => values.push(value),
+            _ => return None,
+        }
+    }
+    (!values.is_empty()).then(|| values.join("|"))
+}
+
+/// A scalar of JSON as text, null as nothing; none for an array or an object.
+fn scalar(json: &str) -> Option<Option<String>> {
+    match json.as_bytes().first()? {
+        b'n' => Some(None),
+        b'"' => serde_json::from_str(json).ok().map(Some),
+        b'[' | b'{' => None,
+        _ => Some(Some(json.to_owned())),
+    }
+}
+
+/// The arguments of a span, as calls: one a key, numbered `id#key`, text as it is and all else as JSON. A required
+/// argument of the tool that is absent is a call with no value. A call without any argument is one row, without a name,
+/// when its tool is not specified. None when the arguments cannot be told: they were not recorded, or are no object.
+#[must_use]
+pub fn calls_of_span(
+    id: &str,
+    tool_name: &str,
+    args_key: Option<&str>,
+    required: &BTreeMap<String, Vec<String>>,
+    row: u64,
+) -> Option<Vec<RecordedCall>> {
+    let tool_key = tool_key(tool_name);
+    let wanted = required.get(&tool_key);
+    let of = |call_no: String, arg_name: Option<String>, arg_value: Option<String>| RecordedCall {
+        call_no,
+        tool_name_raw: tool_name.to_owned(),
+        arg_name,
+        arg_value,
+        tool_key: tool_key.clone(),
+        row,
+        line: 0,
+    };
+    let canonical = args_key.filter(|text| text.starts_with('{')).and_then(|text| args::canonical(text).ok());
+    let mut calls = Vec::new();
+    if let Some(canonical) = &canonical {
+        for arg in &canonical.args {
+            let value = match arg.json_type {
+                JsonType::Null => None,
+                JsonType::String => serde_json::from_str(&arg.value).ok(),
+                _ => Some(arg.value.clone()),
+            };
+            calls.push(of(format!("{id}#{}", arg.key), Some(arg.key.clone()), value));
+        }
+        let given = |name: &String| canonical.args.iter().any(|arg| arg.key == *name);
+        for name in wanted.into_iter().flatten().filter(|name| !given(name)) {
+            calls.push(of(format!("{id}#{name}"), Some(name.clone()), None));
+        }
+    }
+    if calls.is_empty() && wanted.is_none() {
+        calls.push(of(id.to_owned(), None, None));
+        return Some(calls);
+    }
+    canonical.is_some().then_some(calls)
+}
