@@ -35,9 +35,9 @@ pub(super) fn run(texts: &Texts, asking: &Asking, db: &Path, access: Access, loo
         .history_ignore_space(true)
         .completion_type(CompletionType::List)
         .build();
-    let mut editor: Editor<Assistant, FileHistory> = Editor::with_config(config)?;
+    let mut editor: Editor<PromptHelper, FileHistory> = Editor::with_config(config)?;
     let relations = asking.relations().map_err(super::store_failure)?;
-    editor.set_helper(Some(Assistant { relations }));
+    editor.set_helper(Some(PromptHelper { relations }));
     let history = history_path(|name| std::env::var_os(name));
     let mut session = Session { texts, asking, look, history };
     session.load_history(&mut editor);
@@ -78,13 +78,13 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// A history that cannot be read or written is no reason to fail.
-    fn load_history(&self, editor: &mut Editor<Assistant, FileHistory>) {
+    fn load_history(&self, editor: &mut Editor<PromptHelper, FileHistory>) {
         if let Some(path) = &self.history {
             editor.load_history(path).ok();
         }
     }
 
-    fn keep(&self, editor: &mut Editor<Assistant, FileHistory>, line: &str) {
+    fn keep(&self, editor: &mut Editor<PromptHelper, FileHistory>, line: &str) {
         let is_new = editor.add_history_entry(line).unwrap_or(false);
         if let Some(path) = self.history.as_deref().filter(|_| is_new) {
             path.parent().map(|folder| fs::create_dir_all(folder).ok());
@@ -206,11 +206,11 @@ impl Session<'_> {
 }
 
 /// Helps with the line that is typed.
-struct Assistant {
+struct PromptHelper {
     relations: Vec<Relation>,
 }
 
-impl Completer for Assistant {
+impl Completer for PromptHelper {
     type Candidate = String;
 
     fn complete(&self, line: &str, position: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
@@ -218,7 +218,7 @@ impl Completer for Assistant {
     }
 }
 
-impl Validator for Assistant {
+impl Validator for PromptHelper {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let input = context.input();
         let is_whole = input.trim_start().starts_with('.') || is_complete(input);
@@ -226,10 +226,10 @@ impl Validator for Assistant {
     }
 }
 
-impl Hinter for Assistant {
+impl Hinter for PromptHelper {
     type Hint = String;
 }
 
-impl Highlighter for Assistant {}
+impl Highlighter for PromptHelper {}
 
-impl Helper for Assistant {}
+impl Helper for PromptHelper {}
