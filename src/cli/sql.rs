@@ -124,6 +124,9 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         return Err(Failure::usage("sql_parquet_output").into());
     }
     let asks_catalogue = args.tables || args.schema.is_some();
+    if args.format == Format::Parquet && asks_catalogue {
+        return Err(Failure::usage("sql_one_result").with("value", "parquet").with("count", 0).into());
+    }
     let script = if asks_catalogue { Some(String::new()) } else { script(args)? };
     if script.is_none() && args.output.is_some() {
         return Err(Failure::usage("sql_prompt_output").with("argument", "--output").into());
@@ -140,6 +143,10 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let look = look(args);
     let Some(found) = found else { return prompt::run(texts, &asking, &args.db, access, look) };
     let mut printer = Printer::new(texts, look, terminal::ResultWriter::open(args.output.as_deref())?);
+    if args.format == Format::Parquet && printer.parquet_path().is_none() {
+        // DuckDB writes the file itself: a device or a pipe would stay empty.
+        return Err(Failure::usage("sql_parquet_output").into());
+    }
     let answered = if asks_catalogue {
         catalogue(texts, &asking, args.schema.as_deref(), &mut printer)
     } else {

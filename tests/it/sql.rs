@@ -264,6 +264,8 @@ fn parquet_is_a_file_that_duckdb_reads_again() {
     let path = place.path("it's.parquet");
     let out = path.to_str().unwrap();
     refused(&place, &["--format", "parquet", "SELECT 1"], 2, "--output");
+    refused(&place, &["--format", "parquet", "--output", "/dev/null", "SELECT 1"], 2, "--output");
+    refused(&place, &["--format", "parquet", "--output", out, "--tables"], 2, "parquet");
     refused(&place, &["--format", "parquet", "--output", out, "SELECT 1; SELECT 2"], 2, "2개");
     refused(&place, &["--format", "parquet", "--output", out, "SELECT nothing"], 2, "nothing");
     refused(&place, &["--format", "parquet", "--output", out, "EXPLAIN SELECT 1"], 2, "EXPLAIN");
