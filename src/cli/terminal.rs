@@ -1,7 +1,7 @@
 //! Where output goes and how it may look: standard output or a file, width, colour.
 
 use std::fs;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -78,6 +78,9 @@ impl ResultWriter {
             return Ok(Self { output: BufWriter::new(Box::new(io::stdout())), path: None, partial: None });
         };
         let is_replaced = !path.exists() || path.is_file();
+        if path.is_file() && is_store(path) {
+            return Err(Failure::usage("output_is_store").with("path", path.display()).into());
+        }
         let partial = is_replaced.then(|| partial_path(path));
         let file = match &partial {
             Some(partial) => fs::File::create(partial),
@@ -120,6 +123,13 @@ impl Drop for ResultWriter {
             fs::remove_file(partial).ok();
         }
     }
+}
+
+/// Whether the file is a DuckDB database: a slip of the hand must not replace a store by a result.
+fn is_store(path: &Path) -> bool {
+    let mut start = [0; 12];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start.ends_with(b"DUCK")
 }
 
 /// The name under which a file is written before it takes its own.

@@ -265,6 +265,10 @@ fn parquet_is_a_file_that_duckdb_reads_again() {
     let out = path.to_str().unwrap();
     refused(&place, &["--format", "parquet", "SELECT 1"], 2, "--output");
     refused(&place, &["--format", "parquet", "--output", "/dev/null", "SELECT 1"], 2, "--output");
+    let store = place.db();
+    let before = std::fs::read(&store).unwrap();
+    refused(&place, &["--format", "csv", "--output", store.to_str().unwrap(), "SELECT 1"], 2, "저장소 파일 위에는");
+    assert!(std::fs::read(&store).unwrap() == before, "a result replaced the store");
     refused(&place, &["--format", "parquet", "--output", out, "--tables"], 2, "parquet");
     refused(&place, &["--format", "parquet", "--output", out, "SELECT 1; SELECT 2"], 2, "2개");
     refused(&place, &["--format", "parquet", "--output", out, "SELECT nothing"], 2, "nothing");
