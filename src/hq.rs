@@ -14,7 +14,8 @@ use crate::model::hq::{
 };
 use crate::model::{Decided, FixTarget, ReviewKind, Rule, ToolDefinition};
 use crate::store::{
-    HqArgumentsRow, HqFindingRow, HqRunRow, RULE_SET, Scope, Store, StoreError, korean_time, rule_set_sha256,
+    HqArgumentsRow, HqFindingRow, HqRunRow, RULE_SET, Scope, Store, StoreError, korean_date, korean_time,
+    rule_set_sha256,
 };
 
 /// Days of a period that no one names.
@@ -45,7 +46,7 @@ pub struct Request {
 /// # Errors
 /// What the store says when a statement fails; its tables are as before then.
 pub fn handoff(store: &Store, request: &Request, masking: &mut Numbered) -> Result<Handoff, StoreError> {
-    let last_day = store.last_start()?.map(korean_day);
+    let last_day = store.last_start()?.map(korean_date);
     let empty = Handoff {
         period: None,
         previous_period: None,
@@ -88,13 +89,6 @@ pub fn handoff(store: &Store, request: &Request, masking: &mut Numbered) -> Resu
 
 fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// The Korean day on which an instant falls.
-fn korean_day(start_ns: i64) -> NaiveDate {
-    let days = start_ns.saturating_add(KOREAN_OFFSET_NS).div_euclid(DAY_NS);
-    // Nanoseconds in 64 bits reach from 1677 to 2262, all of which are dates.
-    i32::try_from(days).ok().and_then(NaiveDate::from_epoch_days).unwrap_or_default()
 }
 
 /// The instant at which a Korean day begins, or the nearest there is.
@@ -313,7 +307,7 @@ impl<'r> Grouping<'r> {
 
     fn counts(&self) -> RunCounts {
         let agents: BTreeSet<Option<&str>> = self.judged().map(agent).collect();
-        let days: BTreeSet<NaiveDate> = self.judged().map(|run| korean_day(run.start_ns)).collect();
+        let days: BTreeSet<NaiveDate> = self.judged().map(|run| korean_date(run.start_ns)).collect();
         let of = |is_current: bool, is_judged: bool| {
             let wanted = |run: &&HqRunRow| self.is_current(run) == is_current && run.is_judged == is_judged;
             count(self.rows.runs.iter().filter(wanted).count())
@@ -359,7 +353,7 @@ fn agents(runs: &[GroupRun<'_>]) -> Vec<AgentRuns> {
 fn day_runs(starts: impl Iterator<Item = i64>) -> Vec<DayRuns> {
     let mut counted: BTreeMap<NaiveDate, i64> = BTreeMap::new();
     for start_ns in starts {
-        *counted.entry(korean_day(start_ns)).or_default() += 1;
+        *counted.entry(korean_date(start_ns)).or_default() += 1;
     }
     counted.into_iter().map(|(date, runs)| DayRuns { date: date.to_string(), runs }).collect()
 }

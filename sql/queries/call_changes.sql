@@ -3,8 +3,10 @@
 -- verdicts that are not compliant, in the order of the output, or else what it
 -- is. Parameters: the earlier check, the later.
 CREATE TEMP TABLE call_changes AS
-WITH before AS (
+-- What is said of each call of either check.
+WITH said AS (
     SELECT
+        c.call_run AS call_run,
         c.call_no AS call_no,
         MIN(c.place) AS place,
         COALESCE(
@@ -14,22 +16,18 @@ WITH before AS (
         ) AS reasons,
         BOOL_OR(c.rank BETWEEN 2 AND 6) AS deviates
     FROM call_results c
-    WHERE c.call_run = $before
-    GROUP BY c.call_no
+    WHERE c.call_run IN ($before, $after)
+    GROUP BY c.call_run, c.call_no
+),
+before AS (
+    SELECT s.call_no, s.place, s.reasons, s.deviates
+    FROM said s
+    WHERE s.call_run = $before
 ),
 after AS (
-    SELECT
-        c.call_no AS call_no,
-        MIN(c.place) AS place,
-        COALESCE(
-            STRING_AGG(c.verdict, ',' ORDER BY c.rank)
-                FILTER (WHERE c.rank BETWEEN 2 AND 6),
-            MIN(c.verdict)
-        ) AS reasons,
-        BOOL_OR(c.rank BETWEEN 2 AND 6) AS deviates
-    FROM call_results c
-    WHERE c.call_run = $after
-    GROUP BY c.call_no
+    SELECT s.call_no, s.place, s.reasons, s.deviates
+    FROM said s
+    WHERE s.call_run = $after
 )
 SELECT
     CASE

@@ -10,7 +10,7 @@ use serde::Serializer as _;
 use serde::ser::SerializeSeq as _;
 
 use super::failure::{Failure, tools_failure};
-use super::load::{self, DEFAULT_STORE, IssuesArg, Loaded};
+use super::load::{self, DEFAULT_STORE, IssuesArg, Loaded, StoreArg};
 use super::terminal::{self, ColorChoice, ResultWriter};
 use super::{HELP_TEMPLATE, exit};
 use crate::calls::{PAGE, Refused, Written, for_each, required_arguments, verify};
@@ -167,13 +167,6 @@ struct CheckArgs {
     quiet: bool,
 }
 
-#[derive(Debug, clap::Args)]
-struct StoreArg {
-    /// 저장소 파일(기본 taco.duckdb)
-    #[arg(long, value_name = "파일", default_value = DEFAULT_STORE, hide_default_value = true)]
-    db: PathBuf,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CheckFormat {
     /// 단말에서 읽는 보고서
@@ -211,7 +204,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     match &args.command {
         CallsCommand::Check(args) => check(texts, args),
         CallsCommand::Compare { runs, store, format, output } => {
-            let store = Store::open_existing(&store.db).map_err(Failure::from)?;
+            let store = store.open()?;
             let (before, after) = two_checks(&store.call_checks().map_err(Failure::from)?, runs)?;
             let limit = if *format == CompareFormat::Json { i64::MAX } else { LISTED_CHANGES };
             let comparison = comparison(texts, &store, &before, &after, limit).map_err(Failure::from)?;
@@ -226,8 +219,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             Ok(exit::OK)
         }
         CallsCommand::List { store, format } => {
-            let store = Store::open_existing(&store.db).map_err(Failure::from)?;
-            let checks = store.call_checks().map_err(Failure::from)?;
+            let checks = store.open()?.call_checks().map_err(Failure::from)?;
             let runs: Vec<RunView> = checks.iter().map(run_view).collect();
             let text = match format {
                 ListFormat::Table => list(texts, &runs),
@@ -268,7 +260,7 @@ fn check(texts: &Texts, args: &CheckArgs) -> anyhow::Result<u8> {
     }
     let (store, keeps) = open_store(args)?;
     let now_ns = load::now_ns();
-    let call_run: String = run_name(now_ns, args);
+    let call_run = run_name(now_ns, args);
     let spill = std::env::temp_dir().join(format!("taco-trace-{}", std::process::id()));
     let mut check = store.begin_call_check(&call_run, &spill).map_err(Failure::from)?;
     let mut loading =

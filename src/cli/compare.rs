@@ -7,6 +7,7 @@ use clap::ValueEnum;
 
 use super::diagnose::{DAY_NS, korean_instant};
 use super::failure::{Failure, tools_failure};
+use super::load::StoreArg;
 use super::terminal::{self, ColorChoice};
 use super::{exit, load};
 use crate::compare::{Hit, Judged, Selector, SelectorError, Side, compare, compare_pairs};
@@ -34,9 +35,8 @@ pub(crate) struct Args {
     /// 같은 질문의 짝: base_trace_id, head_trace_id 열의 CSV 또는 그 키의 JSON Lines
     #[arg(long, value_name = "파일")]
     pairs: Option<PathBuf>,
-    /// 저장소 파일(기본 taco.duckdb)
-    #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE, hide_default_value = true)]
-    db: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// 출력 형식: table(기본), md, json
     #[arg(
         short,
@@ -80,7 +80,7 @@ struct Wanted<'a> {
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let selectors = [parse(&args.base)?, parse(&args.head)?];
     let pairs = args.pairs.as_deref().map(read_pairs).transpose()?;
-    let store = Store::open_existing(&args.db).map_err(Failure::from)?;
+    let store = args.store.open()?;
     let rows = store.comparable_runs().map_err(Failure::from)?;
     let base = wanted(&args.base, &selectors[0], &rows)?;
     let head = wanted(&args.head, &selectors[1], &rows)?;

@@ -6,6 +6,7 @@ use chrono::NaiveDate;
 use clap::{ArgGroup, Subcommand, ValueEnum};
 
 use super::failure::Failure;
+use super::load::StoreArg;
 use super::review::{ListFormat, parse_rule, person, required_reason};
 use super::store::midnight;
 use super::terminal::{self, ColorChoice};
@@ -14,7 +15,6 @@ use crate::hq::{Request, handoff};
 use crate::ingest::mask::Numbered;
 use crate::model::{Decided, HqDecision};
 use crate::render::{Texts, hq as document, review as words};
-use crate::store::Store;
 
 /// `taco-trace hq-candidates` 의 인자
 #[derive(Debug, clap::Args)]
@@ -26,9 +26,8 @@ use crate::store::Store;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<HqCommand>,
-    /// 저장소 파일(기본 taco.duckdb)
-    #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE, hide_default_value = true)]
-    db: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// 이 날부터. 한국 시간, 예: 2026-10-12. 없으면 끝 날까지 7일
     #[arg(long, value_name = "날짜")]
     since: Option<String>,
@@ -93,16 +92,14 @@ enum HqCommand {
         /// 정한 사람(기본은 로그인 이름)
         #[arg(long, value_name = "이름")]
         by: Option<String>,
-        /// 저장소 파일(기본 taco.duckdb)
-        #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE, hide_default_value = true)]
-        db: PathBuf,
+        #[command(flatten)]
+        store: StoreArg,
     },
     /// 지금까지 정한 것을 오래된 것부터 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Decisions {
-        /// 저장소 파일(기본 taco.duckdb)
-        #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE, hide_default_value = true)]
-        db: PathBuf,
+        #[command(flatten)]
+        store: StoreArg,
         /// 형식: table(기본), json, md
         #[arg(
             short,
@@ -131,7 +128,7 @@ enum Format {
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     match &args.command {
         None => candidates(texts, args),
-        Some(HqCommand::Decide { tool, verdict, hand_over, fix_here, reason, by, db, .. }) => {
+        Some(HqCommand::Decide { tool, verdict, hand_over, fix_here, reason, by, store, .. }) => {
             let decision = match (hand_over, fix_here) {
                 (true, _) => HqDecision::HandOver,
                 (_, true) => HqDecision::FixHere,
@@ -139,7 +136,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 _ => HqDecision::Hold,
             };
             let (rule, reason) = (parse_rule(verdict)?, required_reason(reason)?);
-            let store = Store::open_existing(db).map_err(Failure::from)?;
+            let store = store.open()?;
             if !store.knows_tool(tool).map_err(Failure::from)? {
                 return Err(Failure::usage("tool_not_in_store").with("value", tool).into());
             }
@@ -157,9 +154,8 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             terminal::write_result(&words::decision_kept(texts, &decided), None)?;
             Ok(exit::OK)
         }
-        Some(HqCommand::Decisions { db, format }) => {
-            let store = Store::open_existing(db).map_err(Failure::from)?;
-            let decisions = store.decisions().map_err(Failure::from)?;
+        Some(HqCommand::Decisions { store, format }) => {
+            let decisions = store.open()?.decisions().map_err(Failure::from)?;
             let text = match format {
                 ListFormat::Table => words::decisions(texts, &decisions, terminal::style(ColorChoice::Never, false)),
                 ListFormat::Json => serde_json::to_string_pretty(&decisions)? + "\n",
@@ -183,7 +179,7 @@ fn candidates(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     {
         return Err(Failure::usage("period_reversed").with("value", format!("{since} {until}")).into());
     }
-    let store = Store::open_existing(&args.db).map_err(Failure::from)?;
+    let store = args.store.open()?;
     let mut masking = Numbered::new(document::mask_labels(texts));
     let handoff = handoff(&store, &request, &mut masking).map_err(Failure::from)?;
     let text = match args.format {

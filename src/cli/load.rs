@@ -63,6 +63,21 @@ pub(crate) enum ChatCallsArg {
     Off,
 }
 
+/// 있는 저장소를 여는 명령이 함께 쓰는 인자
+#[derive(Debug, clap::Args)]
+pub(crate) struct StoreArg {
+    /// 저장소 파일(기본 taco.duckdb)
+    #[arg(long, value_name = "파일", default_value = DEFAULT_STORE, hide_default_value = true)]
+    pub(crate) db: PathBuf,
+}
+
+impl StoreArg {
+    /// Opens it; it must be there.
+    pub(crate) fn open(&self) -> Result<Store, Failure> {
+        Store::open_existing(&self.db).map_err(Failure::from)
+    }
+}
+
 /// 파일을 읽는 명령이 함께 쓰는 인자
 #[derive(Debug, clap::Args)]
 pub(crate) struct LoadArgs {

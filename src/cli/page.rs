@@ -7,7 +7,8 @@ use chrono::NaiveDate;
 
 use super::diagnose::{DAY_NS, korean_instant};
 use super::failure::Failure;
-use super::{exit, load, report, terminal};
+use super::load::StoreArg;
+use super::{exit, report, terminal};
 use crate::diagnose::{DraftMode, JudgedRun, Outcome, diagnose};
 use crate::ingest::mask::Masker;
 use crate::model::{Rule, Verdict};
@@ -15,7 +16,7 @@ use crate::render::Texts;
 use crate::render::page::{self, Counted, Page, PageRun, Recurring};
 use crate::render::terminal::{RunView, UnjudgedView};
 use crate::render::tree::Node;
-use crate::store::{RULE_SET, Scope, SpanRecord, Store, UnjudgedRow, korean_time, rule_set_sha256};
+use crate::store::{RULE_SET, Scope, SpanRecord, Store, UnjudgedRow, korean_date, korean_time, rule_set_sha256};
 use crate::verdict::fix_target;
 
 /// `taco-trace report` 의 인자
@@ -26,9 +27,8 @@ pub(crate) struct Args {
     /// 페이지를 쓸 HTML 파일(- 는 표준 출력)
     #[arg(long, value_name = "파일")]
     html: PathBuf,
-    /// 저장소 파일(기본 taco.duckdb)
-    #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE, hide_default_value = true)]
-    db: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// 이 날(또는 시각)부터 시작한 실행만. 한국 시간, 예: 2026-10-07
     #[arg(long, value_name = "날짜")]
     since: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         before_ns: args.until.as_deref().map(|text| korean_instant(text, DAY_NS)).transpose()?,
         ..Scope::default()
     };
-    let store = Store::open_existing(&args.db).map_err(Failure::from)?;
+    let store = args.store.open()?;
     let outcome = diagnose(&store, texts, &scope, DraftMode::Template).map_err(Failure::from)?;
     let (recurring, alone) = recurring(&outcome, args.agent.as_deref());
     let outcome = of_agent(outcome, args);
@@ -229,12 +229,6 @@ fn counted(outcome: &Outcome) -> Vec<Counted<'_>> {
         also: &[],
     });
     judged.chain(unjudged).collect()
-}
-
-/// The date in Korea of an instant.
-fn korean_date(start_ns: i64) -> NaiveDate {
-    const KOREAN_NS: i64 = 9 * 3_600_000_000_000;
-    chrono::DateTime::from_timestamp_nanos(start_ns.saturating_add(KOREAN_NS)).date_naive()
 }
 
 fn tool_sets(outcome: &Outcome) -> Vec<(Option<String>, i64, i64)> {

@@ -1,11 +1,10 @@
 //! `taco-trace review`: what a person says of a finding.
 
-use std::path::PathBuf;
-
 use clap::{Subcommand, ValueEnum};
 
 use super::diagnose::parse_verdict;
 use super::failure::Failure;
+use super::load::StoreArg;
 use super::terminal::{self, ColorChoice};
 use super::{HELP_TEMPLATE, exit, load};
 use crate::diagnose::{DraftMode, diagnose};
@@ -54,9 +53,8 @@ enum ReviewCommand {
     /// 남아 있는 검토를 오래된 것부터 보여줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     List {
-        /// 저장소 파일(기본 taco.duckdb)
-        #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE, hide_default_value = true)]
-        db: PathBuf,
+        #[command(flatten)]
+        store: StoreArg,
         /// 되돌렸거나 새 검토로 바뀐 것까지 모두 보여줍니다
         #[arg(long)]
         all: bool,
@@ -88,9 +86,8 @@ struct About {
     /// 검토한 사람(기본은 로그인 이름)
     #[arg(long, value_name = "이름")]
     by: Option<String>,
-    /// 저장소 파일(기본 taco.duckdb)
-    #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE, hide_default_value = true)]
-    db: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
 }
 
 /// How a list is written.
@@ -112,9 +109,8 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         }
         ReviewCommand::Confirm { about, reason } => review(texts, about, ReviewKind::Confirmed, &optional(reason))?,
         ReviewCommand::Undo { about, reason } => review(texts, about, ReviewKind::Undone, &optional(reason))?,
-        ReviewCommand::List { db, all, format } => {
-            let store = Store::open_existing(db).map_err(Failure::from)?;
-            let reviews = store.reviews(*all).map_err(Failure::from)?;
+        ReviewCommand::List { store, all, format } => {
+            let reviews = store.open()?.reviews(*all).map_err(Failure::from)?;
             match format {
                 ListFormat::Table => words::reviews(texts, &reviews, terminal::style(ColorChoice::Never, false)),
                 ListFormat::Json => serde_json::to_string_pretty(&reviews)? + "\n",
@@ -157,7 +153,7 @@ pub(super) fn parse_rule(text: &str) -> Result<Rule, Failure> {
 
 fn review(texts: &Texts, about: &About, decision: ReviewKind, reason: &str) -> anyhow::Result<String> {
     let rule = parse_rule(&about.verdict)?;
-    let store = Store::open_existing(&about.db).map_err(Failure::from)?;
+    let store = about.store.open()?;
     let trace_id = one_trace(&store, &about.trace)?;
     let findings = match decision {
         ReviewKind::Undone => {

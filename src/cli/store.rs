@@ -6,6 +6,7 @@ use clap::{Subcommand, ValueEnum};
 
 use super::diagnose::korean_instant;
 use super::failure::Failure;
+use super::load::StoreArg;
 use super::terminal::{self, ColorChoice};
 use super::{HELP_TEMPLATE, exit, load};
 use crate::render::{Texts, issues, store as words};
@@ -84,13 +85,6 @@ enum StoreCommand {
     },
 }
 
-#[derive(Debug, clap::Args)]
-struct StoreArg {
-    /// 저장소 파일(기본 taco.duckdb)
-    #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE, hide_default_value = true)]
-    db: PathBuf,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// 단말에서 읽는 표
@@ -101,10 +95,9 @@ enum Format {
 
 /// Runs the command and tells what it came to.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
-    let open = |store: &StoreArg| Store::open_existing(&store.db).map_err(Failure::from);
     let text = match &args.command {
         StoreCommand::Info { store, format } => {
-            let info = open(store)?.info(&store.db).map_err(Failure::from)?;
+            let info = store.open()?.info(&store.db).map_err(Failure::from)?;
             match format {
                 Format::Table => words::info(texts, &info, terminal::style(ColorChoice::Never, false)),
                 Format::Json => serde_json::to_string_pretty(&info)? + "\n",
@@ -116,7 +109,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         }
         StoreCommand::Prune { store, before, dry_run } => {
             let midnight = midnight(before)?;
-            let done = open(store)?.prune(midnight, before, *dry_run).map_err(Failure::from)?;
+            let done = store.open()?.prune(midnight, before, *dry_run).map_err(Failure::from)?;
             let rows = done.rows.iter().map(|(name, rows)| (name.as_str(), *rows));
             words::pruned(texts, before, *dry_run, done.traces, rows)
         }
@@ -135,7 +128,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 with_mask_key: *with_mask_key,
                 exported_at: load::now(),
             };
-            let done = open(store)?.export_parquet(parquet, &options).map_err(Failure::from)?;
+            let done = store.open()?.export_parquet(parquet, &options).map_err(Failure::from)?;
             let path = parquet.display().to_string();
             words::exported(texts, &path, done.tables, done.rows, (done.files, done.bytes), done.dates)
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, FixedOffset, SecondsFormat};
+use chrono::{DateTime, FixedOffset, NaiveDate, SecondsFormat};
 use duckdb::arrow::array::{ArrayRef, BooleanBuilder, Int64Builder, StringBuilder};
 use duckdb::arrow::datatypes::{DataType, Field, Schema};
 use duckdb::arrow::error::ArrowError;
@@ -17,8 +17,18 @@ const KOREAN_OFFSET_SECONDS: i32 = 9 * 3600;
 /// ISO 8601 with milliseconds and +09:00, as the column `start_time` has it.
 #[must_use]
 pub(crate) fn korean_time(start_ns: i64) -> String {
+    in_korea(start_ns).to_rfc3339_opts(SecondsFormat::Millis, false)
+}
+
+/// The date in Korea of an instant, nanoseconds since 1970 UTC.
+#[must_use]
+pub(crate) fn korean_date(start_ns: i64) -> NaiveDate {
+    in_korea(start_ns).date_naive()
+}
+
+fn in_korea(start_ns: i64) -> DateTime<FixedOffset> {
     let offset = FixedOffset::east_opt(KOREAN_OFFSET_SECONDS).expect("nine hours are a valid offset");
-    DateTime::from_timestamp_nanos(start_ns).with_timezone(&offset).to_rfc3339_opts(SecondsFormat::Millis, false)
+    DateTime::from_timestamp_nanos(start_ns).with_timezone(&offset)
 }
 
 /// Builds a batch column by column; the field names are not read by the appender, only their order.

@@ -1,7 +1,7 @@
 //! What comparing runs and writing for machines need beside a diagnosis: runs to select from, what a rule set of any
 //! version finds, and where spans were read.
 
-use duckdb::params;
+use duckdb::Row;
 
 use super::{Store, StoreError};
 
@@ -91,9 +91,8 @@ impl Store {
     /// # Errors
     /// `Statement`; the store is as before then.
     pub fn hits(&self, trace_ids: &[String], version: &str) -> Result<Vec<HitRow>, StoreError> {
-        let Some((.., sql)) = RULE_SETS.iter().find(|(known, ..)| *known == version) else { return Ok(Vec::new()) };
-        self.need_views()?;
-        self.begin_judgement_of(trace_ids)?;
+        let Some((_, set, sql)) = RULE_SETS.iter().find(|(known, ..)| *known == version) else { return Ok(Vec::new()) };
+        self.begin_views_of(trace_ids, &[set, "set_run_v1"])?;
         let rows = self.rows(sql, [], |row| {
             Ok(HitRow { trace_id: row.get(0)?, rule: row.get(1)?, tool_name: row.get(2)?, calls: row.get(3)? })
         });
@@ -106,16 +105,7 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn places(&self, trace_ids: &[&str]) -> Result<Vec<PlaceRow>, StoreError> {
-        let step = || StoreError::statement("wanted_traces");
-        let sql = "CREATE OR REPLACE TEMP TABLE wanted_traces (trace_id VARCHAR NOT NULL)";
-        self.step("wanted_traces", sql)?;
-        let mut wanted = self.connection.appender("wanted_traces").map_err(step())?;
-        for trace_id in trace_ids {
-            wanted.append_row(params![trace_id]).map_err(step())?;
-        }
-        wanted.flush().map_err(step())?;
-        drop(wanted);
-        self.rows(include_str!("../../sql/queries/places.sql"), [], |row| {
+        let place = |row: &Row<'_>| {
             Ok(PlaceRow {
                 trace_id: row.get(0)?,
                 span_id: row.get(1)?,
@@ -124,6 +114,7 @@ impl Store {
                 start_ns: row.get(4)?,
                 end_ns: row.get(5)?,
             })
-        })
+        };
+        self.read_of(trace_ids, || self.rows(include_str!("../../sql/queries/places.sql"), [], place))
     }
 }

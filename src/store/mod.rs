@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use duckdb::{Config, Connection};
 
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
-pub(crate) use batch::korean_time;
+pub(crate) use batch::{korean_date, korean_time};
 pub use calls::{
     CallChange, CallChangeCount, CallCheck, CallEntry, CallInput, CallRun, KeptCheck, SpanCall, UnjudgedCall,
 };

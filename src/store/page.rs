@@ -19,11 +19,9 @@ impl Store {
         with_args: bool,
     ) -> Result<BTreeMap<String, Vec<SpanRecord>>, StoreError> {
         let sql = include_str!("../../sql/queries/spans_of_runs.sql");
-        self.step("judge_scope", "BEGIN")?;
-        let read = self.fill_scope(trace_ids).and_then(|()| self.rows(sql, params![with_args], span_record));
-        self.step("judge_scope", "ROLLBACK")?;
+        let read = self.read_of(trace_ids, || self.rows(sql, params![with_args], span_record))?;
         let mut spans: BTreeMap<String, Vec<SpanRecord>> = BTreeMap::new();
-        for span in read? {
+        for span in read {
             spans.entry(span.trace_id.clone()).or_default().push(span);
         }
         Ok(spans)

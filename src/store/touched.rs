@@ -71,28 +71,50 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn begin_judgement_of(&self, trace_ids: &[String]) -> Result<(), StoreError> {
+        self.begin_views_of(trace_ids, &views::JUDGED)
+    }
+
+    /// The same for these views alone, and those that they read.
+    pub(super) fn begin_views_of(&self, trace_ids: &[String], wanted: &[&str]) -> Result<(), StoreError> {
+        self.begin_of(trace_ids, || {
+            let first_ns = self.first_start(None)?;
+            views::keep_judged(&self.connection, Some(first_ns), wanted)
+        })
+    }
+
+    /// Reads with nothing but these traces in `judge_scope`.
+    pub(super) fn read_of<T>(
+        &self,
+        trace_ids: &[impl AsRef<str>],
+        read: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let found = self.begin_of(trace_ids, read)?;
+        self.end_judgement()?;
+        Ok(found)
+    }
+
+    /// Begins a transaction with these traces in `judge_scope`, and does what is to be done first in it.
+    fn begin_of<T>(
+        &self,
+        trace_ids: &[impl AsRef<str>],
+        first: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         self.connection.execute_batch("BEGIN").map_err(StoreError::statement("judge_scope"))?;
-        let begun = self.limit_to(trace_ids);
+        let begun = self.fill_scope(trace_ids).and_then(|()| first());
         if begun.is_err() {
             self.connection.execute_batch("ROLLBACK").ok();
         }
         begun
     }
 
-    fn limit_to(&self, trace_ids: &[String]) -> Result<(), StoreError> {
-        self.fill_scope(trace_ids)?;
-        views::keep_judged(&self.connection, Some(self.first_start(None)?), &views::JUDGED)
-    }
-
-    /// Limits the views to these traces, within a transaction that is rolled back later.
-    pub(super) fn fill_scope(&self, trace_ids: &[String]) -> Result<(), StoreError> {
+    fn fill_scope(&self, trace_ids: &[impl AsRef<str>]) -> Result<(), StoreError> {
         let step = || StoreError::statement("judge_scope");
         self.connection
             .execute_batch("UPDATE judge_settings SET scoped = TRUE, tool_set_override = NULL")
             .map_err(step())?;
         let mut scope = self.connection.appender("judge_scope").map_err(step())?;
         for trace_id in trace_ids {
-            scope.append_row(params![trace_id]).map_err(step())?;
+            scope.append_row(params![trace_id.as_ref()]).map_err(step())?;
         }
         scope.flush().map_err(step())
     }

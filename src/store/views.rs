@@ -256,20 +256,20 @@ pub(super) fn keep_judged(connection: &Connection, first_ns: Option<i64>, wanted
     Ok(())
 }
 
-/// Makes the views that judge calls as temporary ones, over the temporary tables of a check.
-pub(super) fn create_call_checks(connection: &Connection) -> Result<(), StoreError> {
-    for file in VIEW_FILES.iter().filter(|file| file.is_for_calls()) {
-        let sql = format!("CREATE TEMP VIEW {} AS {}", file.view(), file.query());
-        connection.execute_batch(&sql).map_err(StoreError::statement(file.path))?;
-    }
-    Ok(())
-}
-
 /// Makes the views `runs` and `findings` as temporary tables over what [`keep_judged`] made: the views of the store
 /// read its own tables, not those that hide them.
 pub(super) fn keep_people(connection: &Connection) -> Result<(), StoreError> {
     for file in VIEW_FILES.iter().filter(|file| file.is_for_people() && ["runs", "findings"].contains(&file.name())) {
         let sql = format!("CREATE TEMP TABLE {} AS {}", file.view(), file.query());
+        connection.execute_batch(&sql).map_err(StoreError::statement(file.path))?;
+    }
+    Ok(())
+}
+
+/// Makes the views that judge calls as temporary ones, over the temporary tables of a check.
+pub(super) fn create_call_checks(connection: &Connection) -> Result<(), StoreError> {
+    for file in VIEW_FILES.iter().filter(|file| file.is_for_calls()) {
+        let sql = format!("CREATE TEMP VIEW {} AS {}", file.view(), file.query());
         connection.execute_batch(&sql).map_err(StoreError::statement(file.path))?;
     }
     Ok(())

@@ -579,7 +579,7 @@ fn description_reason_and_agent_are_masked_always() {
     });
     let store = store.then("UPDATE tool_definitions SET description = 'ask help@agency.go.kr';").store();
     let reason = "told by 010-2345-6789".to_owned();
-    let decided_by = "hana@agency.go.kr".to_owned();
+    let decided_by = "fde@agency.go.kr".to_owned();
     let held = decided(HqDecision::Hold, 1);
     let decided = Decided { rule: Rule::ArgsMismatch, tool_name: "a".to_owned(), reason, decided_by, ..held };
     store.add_decision(&decided).unwrap();
