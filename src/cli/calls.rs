@@ -204,10 +204,11 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     match &args.command {
         CallsCommand::Check(args) => check(texts, args),
         CallsCommand::Compare { runs, store, format, output } => {
-            let store = store.open()?;
+            let store = store.open_to_read()?;
             let (before, after) = two_checks(&store.call_checks().map_err(Failure::from)?, runs)?;
             let limit = if *format == CompareFormat::Json { i64::MAX } else { LISTED_CHANGES };
             let comparison = comparison(texts, &store, &before, &after, limit).map_err(Failure::from)?;
+            drop(store);
             let text = match format {
                 CompareFormat::Table => {
                     compare(texts, &comparison, terminal::style(ColorChoice::Never, output.is_some()))
@@ -219,7 +220,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             Ok(exit::OK)
         }
         CallsCommand::List { store, format } => {
-            let checks = store.open()?.call_checks().map_err(Failure::from)?;
+            let checks = store.open_to_read()?.call_checks().map_err(Failure::from)?;
             let runs: Vec<RunView> = checks.iter().map(run_view).collect();
             let text = match format {
                 ListFormat::Table => list(texts, &runs),

@@ -80,7 +80,7 @@ struct Wanted<'a> {
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let selectors = [parse(&args.base)?, parse(&args.head)?];
     let pairs = args.pairs.as_deref().map(read_pairs).transpose()?;
-    let store = args.store.open()?;
+    let store = args.store.open_to_read()?;
     let rows = store.comparable_runs().map_err(Failure::from)?;
     let base = wanted(&args.base, &selectors[0], &rows)?;
     let head = wanted(&args.head, &selectors[1], &rows)?;
@@ -93,6 +93,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             Failure::usage("pairs_none").with("path", path)
         })?,
     };
+    drop(store);
     let text = written(texts, &comparison, args)?;
     terminal::write_result(&text, args.output.as_deref())?;
     let failed = args.fail_on_regression && !comparison.regressions.is_empty();

@@ -1,18 +1,18 @@
 //! `taco-trace diagnose`: one verdict per run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use super::failure::Failure;
-use super::load::{self, LoadArgs};
+use super::load::{self, DEFAULT_STORE, LoadArgs, ToJudge};
 use super::report::{Format, render};
 use super::terminal::{self, ColorChoice};
 use super::{baseline, exit, report};
 use crate::diagnose::{DraftMode, JudgedRun, Outcome, diagnose};
-use crate::model::Verdict;
+use crate::model::{ToolSet, Verdict};
 use crate::render::{Texts, baseline as sentences, errors};
-use crate::store::{Scope, Store};
+use crate::store::{JudgementRow, RULE_SET, Scope, Store, rule_set_sha256};
 
 /// Nanoseconds of a day.
 pub(super) const DAY_NS: i64 = 86_400_000_000_000;
@@ -125,15 +125,11 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let known = args.baseline.as_deref().map(baseline::read).transpose()?;
     let earlier =
         args.write_baseline.as_deref().and_then(|path| baseline::read_earlier(path).transpose()).transpose()?;
-    let store = load::open_store(texts, &args.paths, args.db.as_deref(), &args.load, &mut scope)?;
+    let ToJudge { store, tools } = load::open_store(texts, &args.paths, args.db.as_deref(), &args.load, &mut scope)?;
     let drafts = if args.draft == DraftArg::Template { DraftMode::Template } else { DraftMode::Off };
     let outcome = diagnose(&store, texts, &scope, drafts).map_err(Failure::from)?;
-    if args.paths.is_empty()
-        && let Err(failure) = record(&store, &scope, &outcome)
-    {
-        // The verdicts are there all the same: a full disk must not keep them from being read.
-        terminal::tell(&errors::error(texts, failure.kind, &failure.values));
-    }
+    let judgement = judgement(&scope, &outcome);
+    let is_new = args.paths.is_empty() && store.last_judgement().map_err(Failure::from)?.as_ref() != Some(&judgement);
     let selected = select(outcome, args, &verdicts);
     let looked_at = baseline::LookedAt {
         agent: args.agent.as_deref(),
@@ -143,6 +139,12 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let style = terminal::style(args.color, args.output.is_some());
     let options = report::Options { style, show_all: args.all, held: held.as_ref() };
     let text = render(texts, &store, &selected, args.format, &options)?;
+    // Others may have the store while this is read.
+    drop(store);
+    if is_new && let Err(failure) = record(args.db.as_deref(), tools.as_ref(), &judgement) {
+        // The verdicts are there all the same: a full disk must not keep them from being read.
+        terminal::tell(&errors::error(texts, failure.kind, &failure.values));
+    }
     terminal::write_result(&text, args.output.as_deref())?;
     if let Some(held) = held.as_ref().filter(|_| !args.format.has_sentences()) {
         terminal::tell(&sentences::lines(texts, &held.view, terminal::style(ColorChoice::Never, false)));
@@ -157,17 +159,29 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     Ok(if failed { exit::FOUND } else { exit::OK })
 }
 
-fn record(store: &Store, scope: &Scope, outcome: &Outcome) -> Result<(), Failure> {
+/// What judged, and what it came to.
+fn judgement(scope: &Scope, outcome: &Outcome) -> JudgementRow {
     let with_findings = outcome.runs.iter().filter(|run| run.diagnosis.verdict != Verdict::Normal).count();
-    store
-        .record_judgement(
-            &load::now(),
-            scope.tool_set.as_deref(),
-            outcome.runs.len() as u64,
-            with_findings as u64,
-            outcome.unjudged.len() as u64,
-        )
-        .map_err(Failure::from)
+    JudgementRow {
+        rule_set: RULE_SET.to_owned(),
+        rule_set_sha256: rule_set_sha256(),
+        tool_set: scope.tool_set.clone(),
+        runs: outcome.runs.len() as u64,
+        with_findings: with_findings as u64,
+        unjudged: outcome.unjudged.len() as u64,
+    }
+}
+
+/// Records it in the store, with the tool set that it needs to be repeated. A store that others read, or that may not
+/// be written to, is left as it is.
+fn record(db: Option<&Path>, tools: Option<&ToolSet>, judgement: &JudgementRow) -> Result<(), Failure> {
+    let path = db.unwrap_or_else(|| Path::new(DEFAULT_STORE));
+    let Some(store) = Store::open_if_free(path).map_err(Failure::from)? else { return Ok(()) };
+    let now = load::now();
+    if let Some(set) = tools {
+        store.store_tools(set, &now).map_err(Failure::from)?;
+    }
+    store.record_judgement(&now, judgement).map_err(Failure::from)
 }
 
 /// Agent, verdict and number are filters on what was judged; the others limit what is judged.

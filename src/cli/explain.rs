@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::failure::Failure;
-use super::load::{self, LoadArgs};
+use super::load::{self, LoadArgs, ToJudge};
 use super::terminal::{self, ColorChoice};
 use super::{exit, report};
 use crate::diagnose::{DraftMode, JudgedRun, diagnose};
@@ -42,7 +42,7 @@ pub(crate) struct Args {
 /// Shows the run that the prefix names; more than one is refused with the list.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let mut scope = Scope { trace_prefix: Some(args.trace.to_lowercase()), ..Scope::default() };
-    let store = load::open_store(texts, &args.paths, args.db.as_deref(), &args.load, &mut scope)?;
+    let ToJudge { store, .. } = load::open_store(texts, &args.paths, args.db.as_deref(), &args.load, &mut scope)?;
     let outcome = diagnose(&store, texts, &scope, DraftMode::Template).map_err(Failure::from)?;
     let mut found: Vec<String> = outcome.runs.iter().map(|run| run.diagnosis.trace_id.clone()).collect();
     found.extend(outcome.unjudged.iter().map(|run| run.trace_id.clone()));
@@ -65,6 +65,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         nodes: report::tree_nodes(&spans, judged),
         derivations: judged.map(derivations).unwrap_or_default(),
     };
+    drop(store);
     let style = terminal::style(args.color, false);
     terminal::write_result(&tree::explain(texts, &explanation, style), None)?;
     Ok(exit::OK)

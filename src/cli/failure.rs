@@ -57,6 +57,14 @@ impl From<StoreError> for Failure {
             StoreError::NotOpenable { path, message } => {
                 Self::unreadable("store_not_openable").with("path", path.display()).with("message", message)
             }
+            StoreError::Outdated { path, reason } => {
+                let message = match *reason {
+                    StoreError::Locked { holder, .. } => holder,
+                    StoreError::NotOpenable { message, .. } | StoreError::DiskFull { message } => message,
+                    other => other.to_string(),
+                };
+                Self::unreadable("store_outdated").with("path", path.display()).with("message", message)
+            }
             StoreError::Newer { found, known } => {
                 Self::unreadable("store_newer").with("found", found).with("known", known)
             }

@@ -155,7 +155,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             Ok(exit::OK)
         }
         Some(HqCommand::Decisions { store, format }) => {
-            let decisions = store.open()?.decisions().map_err(Failure::from)?;
+            let decisions = store.open_to_read()?.decisions().map_err(Failure::from)?;
             let text = match format {
                 ListFormat::Table => words::decisions(texts, &decisions, terminal::style(ColorChoice::Never, false)),
                 ListFormat::Json => serde_json::to_string_pretty(&decisions)? + "\n",
@@ -179,9 +179,10 @@ fn candidates(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     {
         return Err(Failure::usage("period_reversed").with("value", format!("{since} {until}")).into());
     }
-    let store = args.store.open()?;
+    let store = args.store.open_to_read()?;
     let mut masking = Numbered::new(document::mask_labels(texts));
     let handoff = handoff(&store, &request, &mut masking).map_err(Failure::from)?;
+    drop(store);
     let text = match args.format {
         Format::Md => document::markdown(texts, &handoff, args.with_args),
         Format::Json => serde_json::to_string_pretty(&handoff)? + "\n",

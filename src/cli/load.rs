@@ -76,6 +76,11 @@ impl StoreArg {
     pub(crate) fn open(&self) -> Result<Store, Failure> {
         Store::open_existing(&self.db).map_err(Failure::from)
     }
+
+    /// Opens it for reading only; it must be there.
+    pub(crate) fn open_to_read(&self) -> Result<Store, Failure> {
+        Store::open_to_read(&self.db).map_err(Failure::from)
+    }
 }
 
 /// 파일을 읽는 명령이 함께 쓰는 인자
@@ -280,6 +285,14 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
+/// A store to judge.
+pub(crate) struct ToJudge {
+    /// One in memory, or a file open for reading only.
+    pub(crate) store: Store,
+    /// Of a file, the tool set that overrides that of every run.
+    pub(crate) tools: Option<ToolSet>,
+}
+
 /// The store to judge: one in memory filled from `paths`, or the file that `ingest` filled, for which
 /// `--tools` overrides the tool set of every run.
 pub(crate) fn open_store(
@@ -288,21 +301,22 @@ pub(crate) fn open_store(
     db: Option<&Path>,
     args: &LoadArgs,
     scope: &mut Scope,
-) -> anyhow::Result<Store> {
+) -> anyhow::Result<ToJudge> {
     if !paths.is_empty() {
         let store = Store::in_memory().map_err(Failure::from)?;
         let loaded = load(texts, &store, paths, args)?;
         require_recognised(&loaded)?;
-        return Ok(store);
+        return Ok(ToJudge { store, tools: None });
     }
-    let store = Store::open_existing(db.unwrap_or_else(|| Path::new(DEFAULT_STORE))).map_err(Failure::from)?;
+    let store = Store::open_to_read(db.unwrap_or_else(|| Path::new(DEFAULT_STORE))).map_err(Failure::from)?;
     let mut loaded = Loaded::default();
-    if let Some(set) = read_tools(texts, args, &mut loaded)? {
-        store.store_tools(&set, &now()).map_err(Failure::from)?;
-        scope.tool_set = Some(set.sha256);
+    let tools = read_tools(texts, args, &mut loaded)?;
+    if let Some(set) = &tools {
+        store.lend_tools(set, &now()).map_err(Failure::from)?;
+        scope.tool_set = Some(set.sha256.clone());
         tell_issues(texts, &loaded);
     }
-    Ok(store)
+    Ok(ToJudge { store, tools })
 }
 
 /// Loads tools and files into the store, file by file, and tells what was left out.

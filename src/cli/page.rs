@@ -53,7 +53,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         before_ns: args.until.as_deref().map(|text| korean_instant(text, DAY_NS)).transpose()?,
         ..Scope::default()
     };
-    let store = args.store.open()?;
+    let store = args.store.open_to_read()?;
     let outcome = diagnose(&store, texts, &scope, DraftMode::Template).map_err(Failure::from)?;
     let (recurring, alone) = recurring(&outcome, args.agent.as_deref());
     let outcome = of_agent(outcome, args);
@@ -75,6 +75,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         version: env!("CARGO_PKG_VERSION"),
         with_args: args.with_args,
     };
+    drop(store);
     let html = page::page(texts, &shown);
     let output = (args.html.as_os_str() != "-").then_some(args.html.as_path());
     terminal::write_result(&html, output)?;

@@ -110,7 +110,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         ReviewCommand::Confirm { about, reason } => review(texts, about, ReviewKind::Confirmed, &optional(reason))?,
         ReviewCommand::Undo { about, reason } => review(texts, about, ReviewKind::Undone, &optional(reason))?,
         ReviewCommand::List { store, all, format } => {
-            let reviews = store.open()?.reviews(*all).map_err(Failure::from)?;
+            let reviews = store.open_to_read()?.reviews(*all).map_err(Failure::from)?;
             match format {
                 ListFormat::Table => words::reviews(texts, &reviews, terminal::style(ColorChoice::Never, false)),
                 ListFormat::Json => serde_json::to_string_pretty(&reviews)? + "\n",

@@ -14,7 +14,6 @@ use super::failure::Failure;
 use super::{exit, load, terminal};
 use crate::model::{Column, Example, Row};
 use crate::render::{Texts, rows as words};
-use crate::store::StoreError;
 use crate::store::ask::split::{Statement, has_answer, statements};
 use crate::store::ask::{Access, AskError, Asking, Canceller, EXAMPLES, Taker};
 use output::{Look, Printer};
@@ -138,7 +137,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         check(found, args.format)?;
     }
     let access = if args.write { Access::Write } else { Access::ReadOnly };
-    let asking = Asking::open(&args.db, access).map_err(|error| opening_failure(&args.db, error))?;
+    let asking = Asking::open(&args.db, access).map_err(store_failure)?;
     cancel_on_interrupt(asking.canceller())?;
     let look = look(args);
     let Some(found) = found else { return prompt::run(texts, &asking, &args.db, access, look) };
@@ -275,20 +274,6 @@ fn examples(texts: &Texts, number: Option<usize>) -> Result<String, Failure> {
             Err(Failure::usage("sql_no_example").with("value", number).with("known", EXAMPLES.len()))
         }
         _ => Ok(words::examples(texts, &wanted)),
-    }
-}
-
-fn opening_failure(path: &Path, error: AskError) -> Failure {
-    match error {
-        AskError::Outdated { reason } => {
-            let message = match &reason {
-                StoreError::Locked { holder, .. } => holder.clone(),
-                StoreError::NotOpenable { message, .. } | StoreError::DiskFull { message } => message.clone(),
-                other => other.to_string(),
-            };
-            Failure::unreadable("store_outdated").with("path", path.display()).with("message", message)
-        }
-        other => store_failure(other),
     }
 }
 

@@ -97,7 +97,7 @@ enum Format {
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let text = match &args.command {
         StoreCommand::Info { store, format } => {
-            let info = store.open()?.info(&store.db).map_err(Failure::from)?;
+            let info = store.open_to_read()?.info(&store.db).map_err(Failure::from)?;
             match format {
                 Format::Table => words::info(texts, &info, terminal::style(ColorChoice::Never, false)),
                 Format::Json => serde_json::to_string_pretty(&info)? + "\n",
@@ -128,7 +128,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 with_mask_key: *with_mask_key,
                 exported_at: load::now(),
             };
-            let done = store.open()?.export_parquet(parquet, &options).map_err(Failure::from)?;
+            let done = store.open_to_read()?.export_parquet(parquet, &options).map_err(Failure::from)?;
             let path = parquet.display().to_string();
             words::exported(texts, &path, done.tables, done.rows, (done.files, done.bytes), done.dates)
         }

@@ -15,9 +15,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use duckdb::{AccessMode, Connection, InterruptHandle};
+use duckdb::{Connection, InterruptHandle};
 
-use super::{Store, StoreError, config, migrate, open_error, views};
+use super::{Store, StoreError};
 use crate::model::{Column, Example, Relation, RelationColumn, Row};
 
 /// What people start with, in this order; the other relations come after it by name.
@@ -55,13 +55,6 @@ pub enum AskError {
     /// The store itself.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The store is older than this program, or its views are not this program's, and it cannot be written to.
-    #[error("the store needs to be brought up to date, and cannot be: {reason}")]
-    Outdated {
-        /// Why not.
-        #[source]
-        reason: StoreError,
-    },
     /// DuckDB refuses the statement or fails at it.
     #[error("{message}")]
     Sql {
@@ -150,37 +143,20 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Opens a store that must be there. A store that is not current is opened for writing once, brought up to date
-    /// and closed first.
+    /// Opens a store that must be there.
     ///
     /// # Errors
-    /// Those of [`Store::open_existing`], and `Outdated`.
+    /// Those of [`Store::open_existing`] and of [`Store::open_to_read`].
     pub fn open(path: &Path, access: Access) -> Result<Self, AskError> {
-        if !path.exists() {
-            return Err(StoreError::Missing { path: path.to_owned() }.into());
-        }
-        let connection = match access {
-            Access::Write => Store::open_existing(path)?.connection,
-            Access::ReadOnly => {
-                let mut connection = read_only(path)?;
-                if !is_current(&connection)? {
-                    drop(connection);
-                    match Store::open_existing(path) {
-                        Ok(store) => drop(store),
-                        Err(error @ (StoreError::Newer { .. } | StoreError::MigrationChanged { .. })) => {
-                            return Err(error.into());
-                        }
-                        Err(reason) => return Err(AskError::Outdated { reason }),
-                    }
-                    connection = read_only(path)?;
-                }
-                connection
-            }
+        let store = match access {
+            Access::Write => Store::open_existing(path)?,
+            Access::ReadOnly => Store::open_to_read(path)?,
         };
+        let connection = store.connection;
+        // People expect rows in the order in which they stand.
         let settings = match access {
-            // People expect rows in the order in which they stand.
             Access::Write => "SET preserve_insertion_order = true",
-            Access::ReadOnly => "SET lock_configuration = true",
+            Access::ReadOnly => "SET preserve_insertion_order = true; SET lock_configuration = true",
         };
         connection.execute_batch(settings).map_err(StoreError::statement("configuration"))?;
         Ok(Self { connection, access, state: Arc::default() })
@@ -311,16 +287,4 @@ impl Asking {
             AskError::Sql { message }
         }
     }
-}
-
-fn read_only(path: &Path) -> Result<Connection, StoreError> {
-    let configured = config()
-        .and_then(|config| config.access_mode(AccessMode::ReadOnly))
-        .map_err(StoreError::statement("configuration"))?;
-    Connection::open_with_flags(path, configured).map_err(|error| open_error(path, &error))
-}
-
-/// Whether tables and views are those of this program.
-fn is_current(connection: &Connection) -> Result<bool, StoreError> {
-    Ok(migrate::is_current(connection)? && views::are_current(connection)?)
 }

@@ -24,8 +24,10 @@ mod views;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
-use duckdb::{Config, Connection};
+use duckdb::{AccessMode, Config, Connection};
 
 pub use append::{Reason, SourceIdentity, SourceTotals, SourceWriter};
 pub(crate) use batch::{korean_date, korean_time};
@@ -36,7 +38,9 @@ pub use compare::{ComparableRow, HitRow, PlaceRow, rule_sets};
 pub use hq::{HqArgumentsRow, HqFindingRow, HqRunRow};
 pub use mask::MaskKey;
 pub use positions::{KnownPosition, SourcePosition};
-pub use read::{CallRow, FindingRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow};
+pub use read::{
+    CallRow, FindingRow, JudgementRow, NoteRow, RunRow, Scope, SpanRecord, Structure, ToolSetRow, UnjudgedRow,
+};
 pub use review::ReviewedRow;
 pub use touched::BatchTotals;
 pub use views::{CALL_SET, RULE_SET, ViewFile, call_set_sha256, rule_set_sha256, view_files};
@@ -65,6 +69,15 @@ pub enum StoreError {
         path: PathBuf,
         /// What DuckDB says.
         message: String,
+    },
+    /// The file is older than this program, or its views are not this program's, and it cannot be written to.
+    #[error("store {path} needs to be brought up to date, and cannot be: {reason}")]
+    Outdated {
+        /// The store.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        reason: Box<StoreError>,
     },
     /// The file was written by a newer taco-trace.
     #[error("store is at version {found}, this program knows {known}")]
@@ -112,6 +125,10 @@ impl StoreError {
     }
 }
 
+/// How often, and how long each time, a store that another process holds is waited for.
+const LOCK_WAITS: u32 = 10;
+const LOCK_WAIT: Duration = Duration::from_millis(50);
+
 /// An open store with current tables and views.
 pub struct Store {
     connection: Connection,
@@ -128,11 +145,50 @@ impl Store {
     /// # Errors
     /// `Locked`, `NotOpenable`, `Newer`, `MigrationChanged`, `Statement`, `DiskFull`.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let configured = config().map_err(StoreError::statement("configuration"))?;
-        let connection = Connection::open_with_flags(path, configured).map_err(|error| open_error(path, &error))?;
+        Self::current(connect(path, AccessMode::ReadWrite, LOCK_WAITS)?)
+    }
+
+    /// Opens it as [`Store::open`] does, unless another process holds it or it may not be written to: none then, at
+    /// once.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`] but `Locked` and `NotOpenable`.
+    pub fn open_if_free(path: &Path) -> Result<Option<Self>, StoreError> {
+        match connect(path, AccessMode::ReadWrite, 0) {
+            Err(StoreError::Locked { .. } | StoreError::NotOpenable { .. }) => Ok(None),
+            connection => Self::current(connection?).map(Some),
+        }
+    }
+
+    fn current(connection: Connection) -> Result<Self, StoreError> {
         let store = Self::prepared(connection, migrate::run)?;
         views::create(&store.connection)?;
         Ok(store)
+    }
+
+    /// Opens a file that must be there for reading only, so that others can read it meanwhile and a copy that may not
+    /// be written to can be read. A store that is not current is opened for writing once, brought up to date and
+    /// closed first.
+    ///
+    /// # Errors
+    /// `Outdated`, and those of [`Store::open_existing`].
+    pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        if !path.exists() {
+            return Err(StoreError::Missing { path: path.to_owned() });
+        }
+        let mut connection = connect(path, AccessMode::ReadOnly, LOCK_WAITS)?;
+        if !(migrate::is_current(&connection)? && views::are_current(&connection)?) {
+            drop(connection);
+            match Self::open(path) {
+                Ok(store) => drop(store),
+                Err(error @ (StoreError::Newer { .. } | StoreError::MigrationChanged { .. })) => return Err(error),
+                Err(reason) => {
+                    return Err(StoreError::Outdated { path: path.to_owned(), reason: Box::new(reason) });
+                }
+            }
+            connection = connect(path, AccessMode::ReadOnly, LOCK_WAITS)?;
+        }
+        Self::prepared(connection, |_| Ok(()))
     }
 
     /// Opens a file that must be there already.
@@ -239,6 +295,25 @@ impl Store {
 /// Offline first: DuckDB never looks for an extension by itself.
 fn config() -> duckdb::Result<Config> {
     Config::default().enable_autoload_extension(false)?.with("autoinstall_known_extensions", "false")
+}
+
+/// Opens a file, and waits a little while another process holds it: most of them do not hold it for long.
+fn connect(path: &Path, mode: AccessMode, mut waits: u32) -> Result<Connection, StoreError> {
+    loop {
+        let configured = config()
+            .and_then(|config| match mode {
+                AccessMode::ReadOnly => config.access_mode(AccessMode::ReadOnly),
+                _ => Ok(config),
+            })
+            .map_err(StoreError::statement("configuration"))?;
+        match Connection::open_with_flags(path, configured).map_err(|error| open_error(path, &error)) {
+            Err(StoreError::Locked { .. }) if waits > 0 => {
+                waits -= 1;
+                sleep(LOCK_WAIT);
+            }
+            opened => return opened,
+        }
+    }
 }
 
 fn open_error(path: &Path, error: &duckdb::Error) -> StoreError {

@@ -168,6 +168,23 @@ pub struct ToolSetRow {
     pub traces: i64,
 }
 
+/// What judged, and what it came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgementRow {
+    /// The set of rule versions.
+    pub rule_set: String,
+    /// sha256 of its views.
+    pub rule_set_sha256: String,
+    /// The tool set that every run was judged with; none when each had its own.
+    pub tool_set: Option<String>,
+    /// Runs judged.
+    pub runs: u64,
+    /// Runs with a finding.
+    pub with_findings: u64,
+    /// Runs that could not be judged.
+    pub unjudged: u64,
+}
+
 /// A row of `spans` with where it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpanRecord {
@@ -262,12 +279,7 @@ impl Store {
 
     fn limit(&self, scope: &Scope, wanted: &[&str]) -> Result<(), StoreError> {
         let step = || StoreError::statement("queries/scope.sql");
-        self.connection
-            .execute(
-                "UPDATE judge_settings SET scoped = ?, tool_set_override = ?",
-                params![scope.limits_traces(), scope.tool_set],
-            )
-            .map_err(step())?;
+        self.settle(scope.limits_traces(), scope.tool_set.as_deref())?;
         if scope.limits_traces() {
             // One beyond every id with that prefix: `g` follows the last hex digit.
             let beyond = scope.trace_prefix.as_ref().map(|prefix| format!("{prefix}g"));
@@ -305,22 +317,56 @@ impl Store {
         self.connection.execute_batch("ROLLBACK").map_err(StoreError::statement("ending a judgement"))
     }
 
+    /// Makes the settings and the scope of one judgement, in tables that hide those of the store: it may be open for
+    /// reading only.
+    pub(super) fn settle(&self, is_scoped: bool, tool_set: Option<&str>) -> Result<(), StoreError> {
+        let step = || StoreError::statement("judge_settings");
+        self.connection
+            .execute(
+                "CREATE TEMP TABLE judge_settings AS
+                SELECT ?::BOOLEAN AS scoped, tool_set_default, ?::VARCHAR AS tool_set_override
+                FROM judge_settings",
+                params![is_scoped, tool_set],
+            )
+            .map_err(step())?;
+        self.step("judge_scope", "CREATE TEMP TABLE judge_scope (trace_id VARCHAR)")
+    }
+
+    /// What was recorded last, if anything was.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn last_judgement(&self) -> Result<Option<JudgementRow>, StoreError> {
+        let rows = self.rows(include_str!("../../sql/queries/last_judgement.sql"), [], |row| {
+            Ok(JudgementRow {
+                rule_set: row.get(0)?,
+                rule_set_sha256: row.get(1)?,
+                tool_set: row.get(2)?,
+                runs: row.get(3)?,
+                with_findings: row.get(4)?,
+                unjudged: row.get(5)?,
+            })
+        })?;
+        Ok(rows.into_iter().next())
+    }
+
     /// Records that a rule set judged.
     ///
     /// # Errors
     /// `Statement`, `DiskFull`.
-    pub fn record_judgement(
-        &self,
-        judged_at: &str,
-        tool_set: Option<&str>,
-        runs: u64,
-        with_findings: u64,
-        unjudged: u64,
-    ) -> Result<(), StoreError> {
+    pub fn record_judgement(&self, judged_at: &str, row: &JudgementRow) -> Result<(), StoreError> {
         self.connection
             .execute(
                 "INSERT INTO judgements VALUES (?, ?, ?, ?, ?, ?, ?)",
-                params![judged_at, super::RULE_SET, super::rule_set_sha256(), tool_set, runs, with_findings, unjudged],
+                params![
+                    judged_at,
+                    row.rule_set,
+                    row.rule_set_sha256,
+                    row.tool_set,
+                    row.runs,
+                    row.with_findings,
+                    row.unjudged
+                ],
             )
             .map(|_| ())
             .map_err(StoreError::statement("judgements"))

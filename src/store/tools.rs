@@ -31,7 +31,19 @@ impl Store {
         Ok(new)
     }
 
-    /// The same inside a transaction that is open already.
+    /// Adds the set for this process alone, in tables that hide those of the store. For a store that is open for
+    /// reading only.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn lend_tools(&self, set: &ToolSet, loaded_at: &str) -> Result<(), StoreError> {
+        for table in ["tool_sets", "tool_definitions", "tool_params", "tool_param_types"] {
+            self.step(table, &format!("CREATE TEMP TABLE {table} AS FROM {table}"))?;
+        }
+        self.insert_set(set, loaded_at).map(drop)
+    }
+
+    /// The same as [`Store::store_tools`] inside a transaction that is open already.
     pub(super) fn insert_set(&self, set: &ToolSet, loaded_at: &str) -> Result<bool, StoreError> {
         let step = || StoreError::statement("tool_sets");
         let known: Option<String> = self

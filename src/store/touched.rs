@@ -109,9 +109,7 @@ impl Store {
 
     fn fill_scope(&self, trace_ids: &[impl AsRef<str>]) -> Result<(), StoreError> {
         let step = || StoreError::statement("judge_scope");
-        self.connection
-            .execute_batch("UPDATE judge_settings SET scoped = TRUE, tool_set_override = NULL")
-            .map_err(step())?;
+        self.settle(true, None)?;
         let mut scope = self.connection.appender("judge_scope").map_err(step())?;
         for trace_id in trace_ids {
             scope.append_row(params![trace_id.as_ref()]).map_err(step())?;

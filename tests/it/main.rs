@@ -31,6 +31,7 @@ mod page;
 mod parallel;
 mod people;
 mod portable;
+mod reading;
 mod readme;
 mod real_otlp;
 mod receive;
