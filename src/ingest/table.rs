@@ -107,6 +107,8 @@ pub struct TableReader<R> {
     /// JSON: unknown columns that were told.
     told: Vec<String>,
     last: Vec<u8>,
+    /// Cells of rows that were cut and not returned.
+    refused: Vec<Vec<Cell>>,
 }
 
 impl<R: Read> TableReader<R> {
@@ -125,7 +127,15 @@ impl<R: Read> TableReader<R> {
             header: Vec::new(),
             told: Vec::new(),
             last: Vec::new(),
+            refused: Vec::new(),
         }
+    }
+
+    /// The rows that the last [`TableReader::next`] left out although their cells could be told apart: the cells of the
+    /// wanted columns, as far as they are there.
+    #[must_use]
+    pub fn refused(&self) -> &[Vec<Cell>] {
+        &self.refused
     }
 
     /// How many rows were met, those left out included.
@@ -143,6 +153,7 @@ impl<R: Read> TableReader<R> {
     /// The next row that has every column; what is met before it that cannot be read is added to `issues`, at most a
     /// block of it at a time: then it returns none while [`TableReader::ended`] says no.
     pub fn next(&mut self, issues: &mut Vec<Issue>) -> Option<Row> {
+        self.refused.clear();
         let form = self.form(issues);
         while issues.len() < ISSUES_AT_ONCE {
             let piece = match form {
@@ -268,6 +279,7 @@ impl<R: Read> TableReader<R> {
         }
         if let Some(missing) = cells.iter().position(Option::is_none) {
             issues.push(report(IssueCode::ColumnMissing, self.columns[missing]));
+            self.refused.push(cells.into_iter().map(|cell| cell.unwrap_or(Cell::Null)).collect());
             return None;
         }
         Some(cells.into_iter().flatten().collect())
@@ -309,6 +321,7 @@ impl<R: Read> TableReader<R> {
         if cells.len() < self.header.len() || beyond {
             let what = format!("{} / {}", cells.len(), self.header.len());
             issues.push(report(IssueCode::TableRowInvalid, &what));
+            self.refused.push(places.iter().map(|place| cells.get(*place).cloned().unwrap_or(Cell::Null)).collect());
             return None;
         }
         let mut cells = cells;
