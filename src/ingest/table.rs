@@ -212,10 +212,7 @@ impl<R: Read> TableReader<R> {
             Form::Foreign
         } else {
             self.encoding = Encoding::of(head);
-            match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
-                Some(b'{' | b'[') => Form::Json,
-                _ => Form::Csv,
-            }
+            if is_json(head, self.columns) { Form::Json } else { Form::Csv }
         };
         self.form = Some(form);
         form
@@ -327,6 +324,20 @@ impl<R: Read> TableReader<R> {
         let mut cells = cells;
         Some(places.iter().map(|place| std::mem::replace(&mut cells[*place], Cell::Null)).collect())
     }
+}
+
+/// Whether the rows are JSON. A broken first line does not decide it: a line behind it that begins as an object does,
+/// unless the first is a header of CSV.
+fn is_json(head: &[u8], columns: &[&str]) -> bool {
+    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let begins = |line: &[u8]| matches!(line.first(), Some(b'{' | b'['));
+    let Some(first) = lines.next() else { return false };
+    let is_column = |cell: &[u8]| {
+        let name = cell.trim_ascii();
+        let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name);
+        columns.iter().any(|column| column.as_bytes() == name.trim_ascii())
+    };
+    begins(first) || (!first.split(|byte| *byte == b',').any(is_column) && lines.any(begins))
 }
 
 /// How many issues are handed out at once: a file of nothing but wrong rows takes no more memory than another.

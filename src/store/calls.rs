@@ -211,9 +211,8 @@ impl Store {
     pub fn call_checks(&self) -> Result<Vec<KeptCheck>, StoreError> {
         let mut inputs: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
         let sql = "SELECT call_run, role, path FROM call_inputs ORDER BY call_run, number";
-        let named = |row: &duckdb::Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)));
-        for (run, input) in self.rows::<(String, (String, String))>(sql, [], named)? {
-            inputs.entry(run).or_default().push(input);
+        for (run, role, path) in self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))? {
+            inputs.entry(run).or_default().push((role, path));
         }
         self.rows(include_str!("../../sql/queries/call_runs.sql"), [], |row| {
             let mut verdicts = [0; 6];
@@ -243,7 +242,7 @@ impl Store {
         self.step("beginning a deletion", "BEGIN")?;
         let deleted = TABLES.iter().chain(&["call_runs"]).try_for_each(|table| {
             let sql = format!("DELETE FROM {table} WHERE call_run = ?");
-            self.connection.execute(&sql, params![call_run]).map(|_| ()).map_err(StoreError::statement(table))
+            self.connection.execute(&sql, params![call_run]).map(|_| ()).map_err(StoreError::statement(*table))
         });
         match deleted {
             Ok(()) => self.step("committing a deletion", "COMMIT"),
