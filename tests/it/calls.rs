@@ -1,5 +1,6 @@
 //! `taco-trace calls`: tables read, calls judged (against a naive judge too), checks kept and compared.
 
+mod faults;
 mod naive;
 
 use std::fs;
