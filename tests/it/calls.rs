@@ -504,14 +504,14 @@ fn sentences_name_what_is_wrong_and_end_politely() {
         (
             "1,send_notice,channel,fax",
             "send_notice,channel,mail|messenger,,false",
-            "channel 에 허용 목록에 없는 값 'fax' 를 넣었습니다. 프롬프트에서 channel 기본값을 mail로 못박습니다.",
+            "channel에 허용 목록에 없는 값 'fax'를 넣었습니다. 프롬프트에서 channel 기본값을 mail로 못박습니다.",
         ),
         (
             "1,delete_files,scope,all",
             "delete_files,scope,team,,true",
-            "scope 에 허용 목록에 없는 값 'all' 을 넣었습니다. 프롬프트에서 scope 기본값을 team으로 못박습니다.",
+            "scope에 허용 목록에 없는 값 'all'을 넣었습니다. 프롬프트에서 scope 기본값을 team으로 못박습니다.",
         ),
-        ("1,t,a,\"\"", "t,a,x|y,,true", "a 에 허용 목록에 없는 빈 값을 넣었습니다."),
+        ("1,t,a,\"\"", "t,a,x|y,,true", "a에 허용 목록에 없는 빈 값을 넣었습니다."),
         (
             "1,t,limit,200",
             "t,limit,,50,false",
@@ -525,7 +525,7 @@ fn sentences_name_what_is_wrong_and_end_politely() {
         (
             "1,search_docs,top_k,many",
             "search_docs,top_k,,50,false",
-            "top_k 에 숫자가 아닌 값 'many' 를 넣었습니다. 도구 쪽에서 0 이상 50 이하의 숫자만 받도록 고칩니다.",
+            "top_k에 숫자가 아닌 값 'many'를 넣었습니다. 도구 쪽에서 0 이상 50 이하의 숫자만 받도록 고칩니다.",
         ),
         ("1,t,a,x", "t,a,,,true", "필수 인자가 채워져 있습니다. 기준선 호출로 남깁니다."),
         ("1,t,a,", "t,a,,5,false", "선택 인자라 비워 두어도 됩니다. 기준선 호출로 남깁니다."),

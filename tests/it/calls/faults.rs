@@ -298,7 +298,7 @@ fn span_that_cannot_be_checked_is_unjudged() {
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let first = place.rows(
         "SELECT span_id FROM spans WHERE operation = 'execute_tool' AND tool_name IN
-        (SELECT tool_name FROM tools) AND args_key IS NOT NULL ORDER BY start_ns LIMIT 1",
+        (SELECT tool_name FROM tool_definitions) AND args_key IS NOT NULL ORDER BY start_ns LIMIT 1",
     )[0]
     .clone();
     Store::open(&place.db())
