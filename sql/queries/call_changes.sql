@@ -1,8 +1,8 @@
--- How the calls of two checks differ: a row a call that deviates in either, can
--- be judged in one of them only, or is in one of them only. A call is known by
--- its call_no. Its reasons are the verdicts that are not compliant, in the
--- order of the output, or else what it is. Parameters: the earlier check, the
--- later.
+-- How the calls of two checks differ: a row a call that deviates in either,
+-- can be judged in one of them only, or is in one of them only. A call is
+-- known by its call_no. Its reasons are the verdicts that are not compliant,
+-- in the order of the output, or else what it is. Parameters: the earlier
+-- check, the later.
 CREATE TEMP TABLE call_changes AS
 -- What is said of each call of either check.
 WITH said AS (
