@@ -153,7 +153,6 @@ const VIEW_FILES: &[ViewFile] = &[
     view!("checks/required_arg_missing/v1.sql"),
     view!("checks/number_over_limit/v1.sql"),
     view!("checks/value_not_allowed/v1.sql"),
-    view!("checks/limit_not_held/v1.sql"),
     view!("checks/compliant/v1.sql"),
     view!("checks/duplicate_call/v1.sql"),
     view!("sets/call_check/v1.sql"),

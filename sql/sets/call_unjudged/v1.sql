@@ -1,9 +1,8 @@
 -- View:    set_call_unjudged_v1
 -- Judges:  nothing; the calls that no check can judge, each with why.
 -- Grain:   one row per such call.
--- Reads:   checked_calls, call_specs, call_spec_gaps, check_specified_arg_v1,
---          check_limit_not_held_v1, check_number_over_limit_v1,
---          check_value_not_allowed_v1.
+-- Reads:   checked_calls, call_specs, call_spec_gaps,
+--          check_number_over_limit_v1, check_value_not_allowed_v1.
 -- Fires when:        the tool is known and no specification that could be read
 --                    lists the argument; the call names none; or the value
 --                    keeps to all that is specified, but the definition of the
@@ -72,14 +71,11 @@ JOIN call_spec_gaps g
     AND g.tool_key = c.tool_key
     AND g.arg_name = c.arg_name
     AND g.reason = 'limit_not_held'
-WHERE EXISTS (
-    SELECT 1 FROM check_specified_arg_v1 a
-    WHERE a.call_run = c.call_run AND a.place = c.place
-)
-    AND EXISTS (
-        SELECT 1 FROM check_limit_not_held_v1 h
-        WHERE h.call_run = c.call_run AND h.place = c.place
-    )
+JOIN call_specs s
+    ON s.call_run = c.call_run
+    AND s.tool_key = c.tool_key
+    AND s.arg_name = c.arg_name
+WHERE c.arg_value IS NOT NULL
     AND NOT EXISTS (
         SELECT 1 FROM check_number_over_limit_v1 n
         WHERE n.call_run = c.call_run AND n.place = c.place
