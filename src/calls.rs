@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::call::{CALL_COLUMNS, SPEC_COLUMNS};
-use crate::model::{CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind};
+use crate::model::{CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, SpecGap, SpecGapReason};
 use crate::render::Texts;
 use crate::render::calls::{ActionFacts, Checked, next_action};
 use crate::store::{CallCheck, CallEntry, StoreError};
@@ -154,10 +154,12 @@ fn beginning(text: &str) -> String {
     text.chars().take(ACTION_CHARS).collect()
 }
 
-/// Which arguments each tool requires, by the name that tells tools apart.
+/// Which arguments each tool requires, by the name that tells tools apart. A tool without arguments requires none; one
+/// of which no argument could be read is not there.
 #[must_use]
-pub fn required_arguments(specs: &[CallSpec]) -> BTreeMap<String, Vec<String>> {
-    let mut required: BTreeMap<String, Vec<String>> = BTreeMap::new();
+pub fn required_arguments(specs: &[CallSpec], gaps: &[SpecGap]) -> BTreeMap<String, Vec<String>> {
+    let without = gaps.iter().filter(|gap| gap.reason == SpecGapReason::NoArguments);
+    let mut required: BTreeMap<String, Vec<String>> = without.map(|gap| (gap.tool_key.clone(), Vec::new())).collect();
     for spec in specs {
         let arguments = required.entry(spec.tool_key.clone()).or_default();
         if spec.is_required {

@@ -1,6 +1,7 @@
 -- How many calls changed, by change, and under each reason: a call with two
--- reasons counts under both. The empty reason is the sum of calls. A repaired
--- or gone call counts under what it was, the others under what they are.
+-- reasons counts under both. The empty reason is the sum of calls. A call that
+-- is repaired, gone or no longer judged counts under what it was, the others
+-- under what they are.
 SELECT c.change, '' AS reason, COUNT(*)
 FROM call_changes c
 GROUP BY c.change
@@ -10,8 +11,8 @@ FROM (
     SELECT
         c.change AS change,
         UNNEST(STRING_SPLIT(
-            CASE WHEN c.change IN ('repaired', 'gone') THEN c.before
-                ELSE c.after END, ','
+            CASE WHEN c.change IN ('repaired', 'gone', 'newly_unjudged')
+                THEN c.before ELSE c.after END, ','
         )) AS reason
     FROM call_changes c
 ) r

@@ -13,5 +13,5 @@ CREATE TEMP TABLE call_unjudged AS
 SELECT
     CAST(ROW_NUMBER() OVER (ORDER BY u.place) AS BIGINT) AS nth,
     u.place, u.call_no, u.checked_arg, u.tool_name_raw, u.input,
-    u.row_number, u.line
+    u.row_number, u.line, u.reason, u.detail
 FROM set_call_unjudged_v1 u;

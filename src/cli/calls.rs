@@ -15,13 +15,15 @@ use super::terminal::{self, ColorChoice, ResultWriter};
 use super::{HELP_TEMPLATE, exit};
 use crate::calls::{PAGE, Refused, Written, for_each, required_arguments, verify};
 use crate::digest::{HashedReader, sha256_hex, sha256_hex_of};
-use crate::ingest::calls::{self, CallBatch};
+use crate::ingest::calls::{self, CallBatch, SpecTable};
 use crate::ingest::source::{self, Input, Source};
 use crate::ingest::tools::{ToolDefaults, inspect_params, parse_tools};
-use crate::model::{CallSpec, CallVerdictKind, Issue, RecordedCall, ToolDefinition};
+use crate::model::{
+    CallSpec, CallVerdictKind, Issue, IssueCode, RecordedCall, Severity, SpecGap, SpecGapReason, ToolDefinition,
+};
 use crate::render::calls::{
-    CHANGES, ChangeView, ChangedCall, Comparison, Report, RunView, Totals, UnjudgedView, compare, compare_markdown,
-    demonstration, kept, list, spans_left_out, unjudged,
+    CHANGES, ChangeView, ChangedCall, Comparison, InputView, Report, RunView, Totals, UnjudgedView, compare,
+    compare_markdown, csv_text, demonstration, list, told_of_run, unjudged,
 };
 use crate::render::{Texts, errors, issues};
 use crate::store::{CallCheck, CallInput, CallRun, KeptCheck, Store, StoreError, korean_time};
@@ -30,6 +32,10 @@ use crate::store::{CallCheck, CallInput, CallRun, KeptCheck, Store, StoreError, 
 const TOLD_UNJUDGED: i64 = 20;
 /// How many calls of each change a report for people lists.
 const LISTED_CHANGES: i64 = 20;
+/// How many calls with one verdict a report for people lists.
+const LISTED_CALLS: i64 = 20;
+/// What `--fail-on` calls every verdict that deviates.
+const ANY: &str = "any";
 /// What `--fail-on` calls the calls without a verdict.
 const UNJUDGED: &str = "unjudged";
 /// What stands for a path where calls come from the store.
@@ -67,7 +73,7 @@ enum CallsCommand {
         runs: Vec<String>,
         #[command(flatten)]
         store: StoreArg,
-        /// 형식: table(기본), md, json
+        /// 형식: table(기본), md, json, jsonl, csv
         #[arg(
             short,
             long,
@@ -98,6 +104,19 @@ enum CallsCommand {
             hide_default_value = true
         )]
         format: ListFormat,
+    },
+    /// 저장소에 남긴 검사를 지웁니다
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        after_help = "예: taco-trace calls delete 9f6de0dfeef1 --db taco.duckdb"
+    )]
+    Delete {
+        /// 지울 검사의 이름(앞부분만 적어도 됩니다)
+        #[arg(help_heading = "인자", value_name = "검사", required = true)]
+        runs: Vec<String>,
+        #[command(flatten)]
+        store: StoreArg,
     },
 }
 
@@ -149,9 +168,15 @@ struct CheckArgs {
     /// 명세를 지킨 호출도 보여줍니다(table, md)
     #[arg(long)]
     all: bool,
+    /// 판정마다 20건까지 보이는 호출을 모두 보여줍니다(table, md)
+    #[arg(long)]
+    all_rows: bool,
     /// 이 판정이 있으면 종료 상태를 1 로 합니다: any(어긋난 판정 모두), unjudged, 또는 판정(쉼표로 여럿)
     #[arg(long, value_name = "판정", value_delimiter = ',')]
     fail_on: Vec<String>,
+    /// 입력에 문제가 하나라도 있으면 종료 상태를 1 로 합니다
+    #[arg(long)]
+    strict: bool,
     /// 문제 목록: first(20건, 기본) 또는 all
     #[arg(
         long,
@@ -189,6 +214,10 @@ enum CompareFormat {
     Md,
     /// JSON 객체 하나
     Json,
+    /// 한 줄에 달라진 호출 하나
+    Jsonl,
+    /// CSV
+    Csv,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -204,9 +233,10 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     match &args.command {
         CallsCommand::Check(args) => check(texts, args),
         CallsCommand::Compare { runs, store, format, output } => {
-            let store = store.open_to_read()?;
+            let store = kept(store.open_to_read())?;
             let (before, after) = two_checks(&store.call_checks().map_err(Failure::from)?, runs)?;
-            let limit = if *format == CompareFormat::Json { i64::MAX } else { LISTED_CHANGES };
+            let for_people = matches!(format, CompareFormat::Table | CompareFormat::Md);
+            let limit = if for_people { LISTED_CHANGES } else { i64::MAX };
             let comparison = comparison(texts, &store, &before, &after, limit).map_err(Failure::from)?;
             drop(store);
             let text = match format {
@@ -215,12 +245,14 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 }
                 CompareFormat::Md => compare_markdown(texts, &comparison),
                 CompareFormat::Json => serde_json::to_string_pretty(&comparison)? + "\n",
+                CompareFormat::Jsonl => changed_lines(&comparison)?,
+                CompareFormat::Csv => changed_csv(&comparison)?,
             };
             terminal::write_result(&text, output.as_deref())?;
             Ok(exit::OK)
         }
         CallsCommand::List { store, format } => {
-            let checks = store.open_to_read()?.call_checks().map_err(Failure::from)?;
+            let checks = kept(store.open_to_read())?.call_checks().map_err(Failure::from)?;
             let runs: Vec<RunView> = checks.iter().map(run_view).collect();
             let text = match format {
                 ListFormat::Table => list(texts, &runs),
@@ -229,7 +261,57 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             terminal::write_result(&text, None)?;
             Ok(exit::OK)
         }
+        CallsCommand::Delete { runs, store } => {
+            let store = kept(store.open())?;
+            let checks = store.call_checks().map_err(Failure::from)?;
+            let found: Vec<KeptCheck> =
+                runs.iter().map(|name| find_check(&checks, name)).collect::<Result<_, Failure>>()?;
+            for check in &found {
+                store.delete_call_check(&check.call_run).map_err(Failure::from)?;
+                terminal::tell(&told_of_run(texts, "deleted", &check.call_run));
+            }
+            Ok(exit::OK)
+        }
     }
+}
+
+/// A store opened for the checks in it.
+fn kept(opened: Result<Store, Failure>) -> Result<Store, Failure> {
+    opened.map_err(|failure| match failure.kind {
+        "store_missing" => Failure { kind: "call_store_missing", ..failure },
+        _ => failure,
+    })
+}
+
+/// The calls that changed, a JSON object a line.
+fn changed_lines(comparison: &Comparison) -> anyhow::Result<String> {
+    #[derive(serde::Serialize)]
+    struct Line<'c> {
+        change: &'c str,
+        #[serde(flatten)]
+        call: &'c ChangedCall,
+    }
+    let mut text = String::new();
+    for change in &comparison.changes {
+        for call in &change.list {
+            text += &serde_json::to_string(&Line { change: &change.change, call })?;
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+/// The same as CSV.
+fn changed_csv(comparison: &Comparison) -> anyhow::Result<String> {
+    let mut rows = csv::Writer::from_writer(Vec::new());
+    rows.write_record(["change", "call_no", "before", "after"])?;
+    for change in &comparison.changes {
+        for call in &change.list {
+            let (number, before, after) = (csv_text(&call.call_no), call.before.join(","), call.after.join(","));
+            rows.write_record([&change.change, &number, &before, &after])?;
+        }
+    }
+    Ok(String::from_utf8(rows.into_inner()?)?)
 }
 
 /// Why a check ends early.
@@ -259,52 +341,92 @@ fn check(texts: &Texts, args: &CheckArgs) -> anyhow::Result<u8> {
     if sources.contains(&Source::Stdin) && args.specs.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         return Err(Failure::usage("stdin_twice").into());
     }
+    refuse_output(args, &sources)?;
     let (store, keeps) = open_store(args)?;
     let now_ns = load::now_ns();
     let call_run = run_name(now_ns, args);
     let spill = std::env::temp_dir().join(format!("taco-trace-{}", std::process::id()));
     let mut check = store.begin_call_check(&call_run, &spill).map_err(Failure::from)?;
-    let mut loading =
-        Loading { texts, all: args.issues == IssuesArg::All, loaded: Loaded::default(), names: Vec::new() };
-    let specs = loading.specs(&mut check, &store, args)?;
-    let mut unreadable_spans = 0;
+    let mut loading = Loading {
+        texts,
+        all: args.issues == IssuesArg::All,
+        loaded: Loaded::default(),
+        names: Vec::new(),
+        unreadable: 0,
+        unreadable_specs: 0,
+    };
+    let (specs, gaps) = loading.specs(&mut check, &store, args)?;
     if args.from_spans {
-        unreadable_spans = loading.spans(&mut check, &specs)?;
+        loading.spans(&mut check, &specs, &gaps)?;
     }
     for source in &sources {
         loading.calls(&mut check, source)?;
     }
     load::tell_issues(texts, &loading.loaded);
-    if check.calls() == 0 && loading.loaded.issues > 0 {
+    if check.calls() == 0 && loading.unreadable > 0 {
         return Err(Failure::unreadable("no_call_rows").into());
     }
     check.judge().map_err(Failure::from)?;
-    let totals = verified(texts, &check, specs.len())?;
-    tell_unjudged(texts, &check, &loading.names, unreadable_spans)?;
+    let totals = Totals {
+        unreadable: loading.unreadable,
+        unreadable_specs: loading.unreadable_specs,
+        ..verified(texts, &check, specs.len())?
+    };
+    tell_unjudged(texts, &check, &loading.names)?;
+    let failed =
+        totals.verdicts.iter().zip(CallVerdictKind::ALL).any(|(count, kind)| *count > 0 && fail_on.holds(kind))
+            || (totals.unjudged > 0 && fail_on.unjudged)
+            || (args.strict && loading.loaded.issues > 0);
+    let written = write(texts, &check, totals, args);
+    let keeps = keeps && check.calls() > 0 && written.as_ref().map_or_else(is_broken_pipe, |()| true);
+    let mut status = if failed { exit::FOUND } else { exit::OK };
     if keeps {
         let run = CallRun { checked_at: korean_time(now_ns), checked_ns: now_ns, issues: loading.loaded.issues };
         match check.keep(&run).map_err(Failure::from) {
             Ok(()) if args.quiet => {}
-            Ok(()) => terminal::tell(&kept(texts, &call_run)),
+            Ok(()) => terminal::tell(&told_of_run(texts, "kept", &call_run)),
             // The verdicts are there all the same: a full disk must not keep them from being read.
-            Err(failure) => terminal::tell(&errors::error(texts, failure.kind, &failure.values)),
+            Err(failure) => {
+                terminal::tell(&errors::error(texts, failure.kind, &failure.values));
+                status = exit::UNREADABLE;
+            }
         }
+    } else if store_of(args).is_some() {
+        let why = if check.calls() == 0 { "nothing_kept" } else { "not_kept" };
+        terminal::tell(&told_of_run(texts, why, ""));
     }
-    let failed =
-        totals.verdicts.iter().zip(CallVerdictKind::ALL).any(|(count, kind)| *count > 0 && fail_on.holds(kind))
-            || (totals.unjudged > 0 && fail_on.unjudged);
-    write(texts, &check, totals, args)?;
-    Ok(if failed { exit::FOUND } else { exit::OK })
+    written.map(|()| status)
+}
+
+/// Whether the reader of the output has what it wanted (`| head`).
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is_closed))
+}
+
+/// Refuses a result over the store or anything that is read.
+fn refuse_output(args: &CheckArgs, sources: &[Source]) -> Result<(), Failure> {
+    let output = args.output.as_deref();
+    terminal::refuse_over_inputs(output, store_of(args))
+        .map_err(|failure| Failure { kind: "output_is_store", ..failure })?;
+    let calls = sources.iter().filter_map(|source| match source {
+        Source::File(path) => Some(path.as_path()),
+        Source::Stdin => None,
+    });
+    terminal::refuse_over_inputs(output, calls.chain(args.specs.as_deref()).chain(args.tools.as_deref()))
+}
+
+/// The store that is read, or that the check is kept in.
+fn store_of(args: &CheckArgs) -> Option<&Path> {
+    let reads_store = args.from_spans || (args.specs_from_tools && args.tools.is_none());
+    args.db.as_deref().or_else(|| reads_store.then(|| Path::new(DEFAULT_STORE)))
 }
 
 /// The store to work in, and whether the check is kept in it.
 fn open_store(args: &CheckArgs) -> Result<(Store, bool), Failure> {
+    let Some(path) = store_of(args) else { return Ok((Store::in_memory()?, false)) };
     let reads_store = args.from_spans || (args.specs_from_tools && args.tools.is_none());
-    let store = match (&args.db, reads_store) {
-        (None, false) => return Ok((Store::in_memory()?, false)),
-        (db, true) => Store::open_existing(db.as_deref().unwrap_or_else(|| Path::new(DEFAULT_STORE)))?,
-        (Some(db), false) => Store::open(db)?,
-    };
+    let store = if reads_store { Store::open_existing(path)? } else { Store::open(path)? };
     Ok((store, true))
 }
 
@@ -322,6 +444,9 @@ struct Loading<'t> {
     loaded: Loaded,
     /// Names of the inputs by number.
     names: Vec<String>,
+    /// Rows of calls, and of specifications, that could not be read; a file that could not counts as one.
+    unreadable: i64,
+    unreadable_specs: i64,
 }
 
 impl Loading<'_> {
@@ -338,13 +463,21 @@ impl Loading<'_> {
 
     fn note(&mut self, check: &CallCheck<'_>, path: &str, found: &[Issue]) -> Result<(), StoreError> {
         self.loaded.note_issues(self.texts, path, found, self.all);
+        let lost =
+            |issue: &&Issue| issue.code.severity() == Severity::DataLoss && issue.code != IssueCode::CallRepeated;
+        self.unreadable += found.iter().filter(lost).count() as i64;
         let texts = self.texts;
         check.add_issues(found, path, &|code, detail| issues::reason(texts, code, detail))
     }
 
     /// The specifications that calls are held against.
-    fn specs(&mut self, check: &mut CallCheck<'_>, store: &Store, args: &CheckArgs) -> anyhow::Result<Vec<CallSpec>> {
-        let (name, sha256, (specs, found)) = match &args.specs {
+    fn specs(
+        &mut self,
+        check: &mut CallCheck<'_>,
+        store: &Store,
+        args: &CheckArgs,
+    ) -> anyhow::Result<(Vec<CallSpec>, Vec<SpecGap>)> {
+        let (name, sha256, table) = match &args.specs {
             Some(path) => {
                 let source = Source::File(path.clone());
                 let source = if path.as_os_str() == "-" { Source::Stdin } else { source };
@@ -356,15 +489,16 @@ impl Loading<'_> {
             None => tools_as_specs(store, args.tools.as_deref())?,
         };
         let input = self.begin(check, "specs", &name, &sha256)?;
-        let (specs, repeated) = calls::settle_specs(specs);
-        self.note(check, &name, &found).map_err(Failure::from)?;
-        self.note(check, &name, &repeated).map_err(Failure::from)?;
-        if specs.is_empty() {
+        let SpecTable { specs, gaps, issues } = calls::settle_specs(table);
+        self.note(check, &name, &issues).map_err(Failure::from)?;
+        self.unreadable_specs = std::mem::take(&mut self.unreadable);
+        if specs.is_empty() && gaps.iter().all(|gap| gap.reason != SpecGapReason::NoArguments) {
             load::tell_issues(self.texts, &self.loaded);
             return Err(Failure::unreadable("no_call_specs").with("path", name).into());
         }
         check.add_specs(&specs, input).map_err(Failure::from)?;
-        Ok(specs)
+        check.add_spec_gaps(&gaps, input).map_err(Failure::from)?;
+        Ok((specs, gaps))
     }
 
     /// The calls of a file.
@@ -373,7 +507,11 @@ impl Loading<'_> {
         let (opened, hash) = open(source)?;
         let start = opened.bom_bytes();
         let input = self.begin(check, "calls", &name, "")?;
-        calls::read_calls(opened, start, &mut |batch| self.add(check, &name, input, batch)).map_err(Failure::from)?;
+        let issues = self.loaded.issues;
+        let rows = calls::read_calls(opened, start, &mut |batch| self.add(check, &name, input, batch));
+        if rows.map_err(Failure::from)? == 0 && self.loaded.issues == issues {
+            terminal::tell(&told_of_run(self.texts, "empty_input", &name));
+        }
         check.set_sha256(input, &hash.hex()).map_err(Failure::from)?;
         Ok(())
     }
@@ -386,12 +524,12 @@ impl Loading<'_> {
         self.note(check, name, &found)
     }
 
-    /// The calls of the spans in the store, an argument each. Returns how many have arguments that cannot be told.
-    fn spans(&mut self, check: &mut CallCheck<'_>, specs: &[CallSpec]) -> anyhow::Result<i64> {
-        let required = required_arguments(specs);
+    /// The calls of the spans in the store, an argument each.
+    fn spans(&mut self, check: &mut CallCheck<'_>, specs: &[CallSpec], gaps: &[SpecGap]) -> anyhow::Result<()> {
+        let required = required_arguments(specs, gaps);
         let input = self.begin(check, "calls", SPANS, "")?;
         let total = check.order_spans().map_err(Failure::from)?;
-        let (mut unreadable, mut after) = (0, 0);
+        let mut after = 0;
         let mut digest = crate::digest::TextsHash::default();
         while after < total {
             let last = after + PAGE;
@@ -401,17 +539,15 @@ impl Loading<'_> {
                 for text in [Some(span.id.as_str()), Some(&span.tool_name), span.args_key.as_deref()] {
                     digest.add(text);
                 }
-                match calls::calls_of_span(&span.id, &span.tool_name, span.args_key.as_deref(), &required, row) {
-                    Some(calls) => rows.extend(calls),
-                    None => unreadable += 1,
-                }
+                let args_key = span.args_key.as_deref();
+                rows.extend(calls::calls_of_span(&span.id, &span.tool_name, args_key, &required, row));
             }
             let batch = CallBatch { calls: rows, issues: Vec::new() };
             self.add(check, SPANS, input, batch).map_err(Failure::from)?;
             after = last;
         }
         check.set_sha256(input, &digest.hex()).map_err(Failure::from)?;
-        Ok(unreadable)
+        Ok(())
     }
 }
 
@@ -431,19 +567,17 @@ fn open(source: &Source) -> Result<(Input, crate::digest::ReadHash), Failure> {
     Ok((input, hash))
 }
 
-type Specs = (Vec<CallSpec>, Vec<Issue>);
-
 /// Specifications out of a tools.json, or out of the tool set in force in the store: name, version and rows.
-fn tools_as_specs(store: &Store, tools: Option<&Path>) -> anyhow::Result<(String, String, Specs)> {
+fn tools_as_specs(store: &Store, tools: Option<&Path>) -> anyhow::Result<(String, String, SpecTable)> {
     if let Some(path) = tools {
         let text = std::fs::read_to_string(path).map_err(|error| load::unreadable(path, &error))?;
         let name = path.display().to_string();
-        let (set, mut found) =
+        let (set, found) =
             parse_tools(&text, &name, ToolDefaults::default()).map_err(|error| tools_failure(path, &error))?;
-        let (specs, unusable) = calls::specs_of_tools(&set.tools);
-        found.extend(unusable);
+        let mut table = calls::specs_of_tools(&set.tools);
+        table.issues.splice(0..0, found);
         let sha256 = sha256_hex_of(text.as_bytes()).map_err(|error| load::unreadable(path, &error))?;
-        return Ok((name, sha256, (specs, found)));
+        return Ok((name, sha256, table));
     }
     let Some(set) = store.tool_set_in_force().map_err(Failure::from)? else {
         return Err(Failure::unreadable("no_tools_in_store").into());
@@ -485,10 +619,7 @@ fn refused_failure(refused: &Refused) -> Failure {
         .with("value", refused.what.chars().take(200).collect::<String>())
 }
 
-fn tell_unjudged(texts: &Texts, check: &CallCheck<'_>, names: &[String], unreadable_spans: i64) -> anyhow::Result<()> {
-    if unreadable_spans > 0 {
-        terminal::tell(&spans_left_out(texts, unreadable_spans));
-    }
+fn tell_unjudged(texts: &Texts, check: &CallCheck<'_>, names: &[String]) -> anyhow::Result<()> {
     if check.unjudged() > 0 {
         let found = check.unjudged_calls(TOLD_UNJUDGED).map_err(Failure::from)?;
         let calls: Vec<UnjudgedView> = found
@@ -501,10 +632,13 @@ fn tell_unjudged(texts: &Texts, check: &CallCheck<'_>, names: &[String], unreada
                     call_no: call.call_no,
                     tool: call.tool_name_raw,
                     argument: call.arg_name,
+                    reason: call.reason,
+                    detail: call.detail,
                 }
             })
             .collect();
-        terminal::tell(&unjudged(texts, &calls, check.unjudged()));
+        let reasons = check.unjudged_reasons().map_err(Failure::from)?;
+        terminal::tell(&unjudged(texts, &calls, &reasons, check.unjudged()));
     }
     Ok(())
 }
@@ -534,14 +668,16 @@ fn write(texts: &Texts, check: &CallCheck<'_>, totals: Totals, args: &CheckArgs)
             for_each(check, texts, |verdict, _| {
                 let evidence = serde_json::to_string(&verdict.evidence).map_err(|error| failed(error.into()))?;
                 let argument = verdict.checked_arg.as_deref().unwrap_or_default();
-                let cells = [&verdict.call_no, verdict.verdict.as_str(), argument, &evidence, &verdict.next_action];
+                let (number, argument) = (csv_text(&verdict.call_no), csv_text(argument));
+                let cells = [&number, verdict.verdict.as_str(), &argument, &evidence, &csv_text(&verdict.next_action)];
                 rows.write_record(cells).map_err(wrong)
             })?;
             rows.flush().map_err(failed)?;
         }
         CheckFormat::Table | CheckFormat::Md => {
             let style = terminal::style(ColorChoice::Never, args.output.is_some());
-            let mut report = Report::new(texts, totals, style, args.format == CheckFormat::Md, args.all);
+            let limit = if args.all_rows { i64::MAX } else { LISTED_CALLS };
+            let mut report = Report::new(texts, totals, style, args.format == CheckFormat::Md, args.all, limit);
             output.write_all(report.head().as_bytes()).map_err(failed)?;
             for_each(check, texts, |verdict, entry| {
                 output.write_all(report.entry(verdict, &entry.tool_name_raw).as_bytes()).map_err(failed)
@@ -570,11 +706,12 @@ fn parse_fail_on(texts: &[String]) -> Result<FailOn, Failure> {
     let mut fail_on = FailOn::default();
     for text in texts.iter().map(|text| text.trim()) {
         match (text, CallVerdictKind::parse(text)) {
-            ("any", _) => fail_on.verdicts.extend(CallVerdictKind::ALL.into_iter().filter(|kind| kind.deviates())),
+            (ANY, _) => fail_on.verdicts.extend(CallVerdictKind::ALL.into_iter().filter(|kind| kind.deviates())),
             (UNJUDGED, _) => fail_on.unjudged = true,
             (_, Some(kind)) => fail_on.verdicts.push(kind),
             (_, None) => {
-                let known = CallVerdictKind::ALL.map(CallVerdictKind::as_str).join(", ");
+                let known =
+                    [&[ANY, UNJUDGED][..], &CallVerdictKind::ALL.map(CallVerdictKind::as_str)].concat().join(", ");
                 return Err(Failure::usage("unknown_verdict").with("value", text).with("known", known));
             }
         }
@@ -594,7 +731,9 @@ fn two_checks(checks: &[KeptCheck], names: &[String]) -> Result<(KeptCheck, Kept
 }
 
 fn find_check(checks: &[KeptCheck], name: &str) -> Result<KeptCheck, Failure> {
-    let found: Vec<&KeptCheck> = checks.iter().filter(|check| check.call_run.starts_with(name)).collect();
+    // Names are written in lower case.
+    let wanted = name.to_lowercase();
+    let found: Vec<&KeptCheck> = checks.iter().filter(|check| check.call_run.starts_with(&wanted)).collect();
     match found.as_slice() {
         [one] => Ok((*one).clone()),
         [] => Err(Failure::unreadable("call_run_not_found").with("name", name)),
@@ -614,6 +753,7 @@ fn run_view(check: &KeptCheck) -> RunView {
         left_out: check.left_out,
         unjudged: check.unjudged,
         issues: check.issues,
+        inputs: check.inputs.iter().map(|(role, path)| InputView { role: role.clone(), path: path.clone() }).collect(),
         verdicts: CallVerdictKind::ALL.iter().map(|kind| kind.as_str()).zip(check.verdicts).collect(),
     }
 }

@@ -132,6 +132,49 @@ fn is_store(path: &Path) -> bool {
     read.is_ok() && start.ends_with(b"DUCK")
 }
 
+/// Refuses a result that would take the place of something the command reads, under whatever name: another spelling of
+/// the path, a symbolic link, a hard link.
+pub(crate) fn refuse_over_inputs<'p>(
+    output: Option<&Path>,
+    inputs: impl IntoIterator<Item = &'p Path>,
+) -> Result<(), Failure> {
+    let Some(output) = output else { return Ok(()) };
+    match inputs.into_iter().find(|input| is_same_file(output, input)) {
+        Some(input) => {
+            let failure = Failure::usage("output_is_input").with("path", output.display());
+            Err(failure.with("input", input.display()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether both paths lead to one file. Pipes and devices, which may be read and written at once, are none.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(first), Ok(second)) => first.is_file() && second.is_file() && is_same(one, &first, other, &second),
+        // What is not there yet may be made by the command before the result is.
+        (Err(_), Err(_)) => matches!((made_at(one), made_at(other)), (Some(one), Some(other)) if one == other),
+        _ => false,
+    }
+}
+
+#[cfg(unix)]
+fn is_same(_: &Path, first: &fs::Metadata, _: &Path, second: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (first.dev(), first.ino()) == (second.dev(), second.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(one: &Path, _: &fs::Metadata, other: &Path, _: &fs::Metadata) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Where a file would be made: its folder, links followed, and its name.
+fn made_at(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
+}
+
 /// The name under which a file is written before it takes its own.
 fn partial_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();

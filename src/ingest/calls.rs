@@ -3,11 +3,11 @@
 //! Owns the columns and what their cells may hold, the name by which tools are told apart, and what a JSON Schema says
 //! that a specification can hold. Judges no call. Start with [`read_calls`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -15,7 +15,7 @@ use super::args;
 use super::frame::raw_excerpt;
 use super::table::{Cell, Row, TableReader};
 use crate::model::call::{CALL_COLUMNS, NO_WORDS, SPEC_COLUMNS, YES_WORDS};
-use crate::model::{CallSpec, Issue, IssueCode, JsonType, RecordedCall, ToolDefinition};
+use crate::model::{CallSpec, Issue, IssueCode, JsonType, RecordedCall, SpecGap, SpecGapReason, ToolDefinition};
 
 /// How many rows are handed on at once.
 pub const BATCH_ROWS: usize = 8_192;
@@ -32,6 +32,65 @@ pub struct CallBatch {
     /// Issues in order.
     pub issues: Vec<Issue>,
 }
+
+/// What an input specifies.
+#[derive(Debug, Default)]
+pub struct SpecTable {
+    /// Arguments in order.
+    pub specs: Vec<CallSpec>,
+    /// What is left open about tools that it knows.
+    pub gaps: Vec<SpecGap>,
+    /// Issues in order.
+    pub issues: Vec<Issue>,
+}
+
+/// Keywords of JSON Schema that limit a value by themselves and that no column of a specification holds.
+const LIMITS: [&str; 28] = [
+    "$dynamicRef",
+    "$recursiveRef",
+    "$ref",
+    "const",
+    "contains",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "if",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "multipleOf",
+    "not",
+    "pattern",
+    "propertyNames",
+    "required",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "uniqueItems",
+    "contentEncoding",
+    "contentMediaType",
+];
+/// Keywords that hold schemas and limit a value when one of those does.
+const SCHEMAS_WITHIN: [&str; 9] = [
+    "additionalItems",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "items",
+    "oneOf",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+];
+/// Keywords that a specification holds, if not in every case.
+const HELD: [&str; 3] = ["enum", "maximum", "minimum"];
+/// Keywords of a whole tool that are read argument by argument, or that are about arguments which no row lists.
+const OF_TOOLS: [&str; 3] = ["additionalProperties", "properties", "required"];
 
 /// The name by which tools are told apart: in lower case, letters, marks and digits alone, composed (NFC).
 ///
@@ -80,30 +139,48 @@ pub fn read_calls<R: Read, E>(
 }
 
 /// Reads specifications: all of them, since calls are held against each.
-pub fn read_specs<R: Read>(input: R, start: u64) -> (Vec<CallSpec>, Vec<Issue>) {
+pub fn read_specs<R: Read>(input: R, start: u64) -> SpecTable {
     let mut reader = TableReader::new(input, start, &SPEC_COLUMNS);
-    let (mut specs, mut issues) = (Vec::new(), Vec::new());
+    let mut table = SpecTable::default();
     loop {
         let mut found = Vec::new();
         let row = reader.next(&mut found);
-        issues.append(&mut found);
-        match row.map(spec) {
-            Some(Ok(spec)) => specs.push(spec),
-            Some(Err(wrong)) => issues.push(wrong.issue(&reader)),
-            None if reader.ended() => return (specs, issues),
-            None => {}
+        table.issues.append(&mut found);
+        table.gaps.extend(reader.refused().iter().filter_map(|cells| refused_spec(cells)));
+        let Some(row) = row else {
+            if reader.ended() {
+                return table;
+            }
+            continue;
+        };
+        let named: Vec<Cell> = row.cells.iter().take(2).cloned().collect();
+        match spec(row) {
+            Ok(spec) => table.specs.push(spec),
+            Err(wrong) => {
+                table.issues.push(wrong.issue(&reader));
+                table.gaps.extend(refused_spec(&named));
+            }
         }
     }
 }
 
+/// What a row that cannot be read leaves open: its tool is known all the same, if it can be told.
+fn refused_spec(cells: &[Cell]) -> Option<SpecGap> {
+    let tool_id = cells.first().and_then(text)?;
+    let tool_key = tool_key(&tool_id);
+    let arg_name = cells.get(1).and_then(text).filter(|name| !name.is_empty());
+    let gap = SpecGap { tool_key, arg_name, reason: SpecGapReason::SpecRefused, detail: None, tool_id };
+    (!gap.tool_key.is_empty()).then_some(gap)
+}
+
 /// Leaves out what was specified before: a second tool_id of one name, and a second row of one argument. The first
-/// counts.
+/// counts; each gap stands once. Issues of that are added to those there are.
 #[must_use]
-pub fn settle_specs(specs: Vec<CallSpec>) -> (Vec<CallSpec>, Vec<Issue>) {
+pub fn settle_specs(table: SpecTable) -> SpecTable {
     let mut tools: BTreeMap<String, String> = BTreeMap::new();
     let mut arguments: BTreeMap<(String, String), ()> = BTreeMap::new();
-    let (mut kept, mut issues) = (Vec::new(), Vec::new());
-    for spec in specs {
+    let (mut kept, mut issues) = (Vec::new(), table.issues);
+    for spec in table.specs {
         let first = tools.entry(spec.tool_key.clone()).or_insert_with(|| spec.tool_id.clone());
         let (code, detail) = if *first != spec.tool_id {
             (IssueCode::ToolIdRepeated, format!("{}: {first}, {}", spec.row, spec.tool_id))
@@ -116,7 +193,12 @@ pub fn settle_specs(specs: Vec<CallSpec>) -> (Vec<CallSpec>, Vec<Issue>) {
         let raw = raw_excerpt(format!("{} {}", spec.tool_id, spec.arg_name).as_bytes());
         issues.push(issue(code, spec.line, 0, detail, raw));
     }
-    (kept, issues)
+    // What another tool of the same name would have left open says nothing of the first.
+    let is_of_first = |gap: &SpecGap| tools.get(&gap.tool_key).is_none_or(|first| *first == gap.tool_id);
+    let mut told: BTreeSet<(String, Option<String>, SpecGapReason)> = BTreeSet::new();
+    let gaps = table.gaps.into_iter().filter(is_of_first);
+    let gaps = gaps.filter(|gap| told.insert((gap.tool_key.clone(), gap.arg_name.clone(), gap.reason))).collect();
+    SpecTable { specs: kept, gaps, issues }
 }
 
 /// A cell that its column does not take.
@@ -292,66 +374,145 @@ fn with_point(whole: &str, fraction: &str) -> String {
     if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
 }
 
-/// What a JSON Schema says of one key.
-#[derive(Deserialize)]
-struct Property<'a> {
-    #[serde(borrow, rename = "enum")]
-    allowed: Option<&'a RawValue>,
-    #[serde(borrow)]
-    maximum: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Schema<'a> {
-    #[serde(borrow, default)]
-    properties: BTreeMap<String, &'a RawValue>,
-}
-
 /// The specifications in definitions of tools: `enum`, `maximum` and `required` of each key of the top level.
 ///
-/// A limit that a specification cannot hold (a member of `enum` that is no scalar or has a bar in it, a negative
-/// maximum) is an issue; the argument then has none.
+/// What else limits an argument (a member of `enum` that is no scalar or has a bar in it, a maximum of a range that
+/// reaches below 0, `pattern` and the like) no specification can hold: it is an issue, and a gap of the argument.
 #[must_use]
-pub fn specs_of_tools(tools: &[ToolDefinition]) -> (Vec<CallSpec>, Vec<Issue>) {
-    let (mut specs, mut issues) = (Vec::new(), Vec::new());
+pub fn specs_of_tools(tools: &[ToolDefinition]) -> SpecTable {
+    let mut table = SpecTable::default();
     for (row, tool) in (1..).zip(tools) {
-        let schema: Schema<'_> =
-            serde_json::from_str(&tool.json_schema).unwrap_or(Schema { properties: BTreeMap::new() });
+        let tool_key = tool_key(&tool.tool_name);
+        let gap = |arg_name: Option<&str>, reason: SpecGapReason, detail: Option<String>| SpecGap {
+            tool_key: tool_key.clone(),
+            arg_name: arg_name.map(str::to_owned),
+            reason,
+            detail,
+            tool_id: tool.tool_name.clone(),
+        };
+        if !tool.schema_readable {
+            table.gaps.push(gap(None, SpecGapReason::SchemaUnreadable, None));
+            continue;
+        }
+        if tool.params.is_empty() {
+            table.gaps.push(gap(None, SpecGapReason::NoArguments, None));
+        }
+        let schema = members(&tool.json_schema).unwrap_or_default();
+        let report = |argument: &str, keyword: &str, value: &str| {
+            let detail = format!("{}{argument}: {keyword}", tool.tool_name);
+            issue(IssueCode::SpecLimitUnusable, 0, 0, detail, raw_excerpt(value.as_bytes()))
+        };
+        let of_tool: Vec<(&String, &str)> = schema
+            .iter()
+            .map(|(key, written)| (key, written.get()))
+            .filter(|(key, written)| !OF_TOOLS.contains(&key.as_str()) && limits(key, &value_of(written)))
+            .collect();
+        table.issues.extend(of_tool.iter().map(|(key, written)| report("", key, written)));
+        let properties = schema.get("properties").and_then(|written| members(written.get())).unwrap_or_default();
         for param in &tool.params {
-            let mut unusable = |why: &str, raw: &str| {
-                let detail = format!("{}.{}: {why}", tool.tool_name, param.key);
-                issues.push(issue(IssueCode::SpecLimitUnusable, 0, 0, detail, raw_excerpt(raw.as_bytes())));
-            };
-            let property: Option<Property<'_>> =
-                schema.properties.get(&param.key).and_then(|value| serde_json::from_str(value.get()).ok());
-            let (allowed, maximum) = property.map_or((None, None), |property| (property.allowed, property.maximum));
-            let allowed_values = allowed.and_then(|written| {
-                let joined = join_enum(written.get());
-                if joined.is_none() {
-                    unusable("enum", written.get());
-                }
-                joined
-            });
-            let max_number = maximum.and_then(|written| {
-                let number = plain_decimal(written.get());
-                if number.is_none() {
-                    unusable("maximum", written.get());
-                }
-                number
-            });
-            specs.push(CallSpec {
+            let read = properties.get(&param.key).map(|written| Limits::of(written.get())).unwrap_or_default();
+            let argument = format!(".{}", param.key);
+            table.issues.extend(read.unheld.iter().map(|(keyword, value)| report(&argument, keyword, value)));
+            let unheld: Vec<&str> = read
+                .unheld
+                .iter()
+                .map(|(key, _)| key)
+                .chain(of_tool.iter().map(|(key, _)| *key))
+                .map(String::as_str)
+                .collect();
+            if !unheld.is_empty() {
+                table.gaps.push(gap(Some(&param.key), SpecGapReason::LimitNotHeld, Some(unheld.join(", "))));
+            }
+            table.specs.push(CallSpec {
                 tool_id: tool.tool_name.clone(),
                 arg_name: param.key.clone(),
-                allowed_values,
-                max_number,
+                allowed_values: read.allowed_values,
+                max_number: read.max_number,
                 is_required: param.required_position.is_some(),
-                tool_key: tool_key(&tool.tool_name),
+                tool_key: tool_key.clone(),
                 row,
                 line: 0,
             });
         }
     }
-    (specs, issues)
+    table
+}
+
+/// What the schema of an argument says, as far as a specification can hold it, and the keywords that it cannot.
+#[derive(Debug, Default)]
+struct Limits {
+    allowed_values: Option<String>,
+    max_number: Option<String>,
+    /// Keywords with their values.
+    unheld: Vec<(String, String)>,
+}
+
+impl Limits {
+    fn of(schema: &str) -> Self {
+        let mut limits = Self::default();
+        let Some(schema) = members(schema) else {
+            if schema == "false" {
+                limits.unheld.push((schema.to_owned(), schema.to_owned()));
+            }
+            return limits;
+        };
+        // max_number allows 0 and more: a range that begins elsewhere is another one.
+        let least = schema.get("minimum").and_then(|written| written.get().parse::<f64>().ok());
+        if let Some(written) = schema.get("enum") {
+            limits.allowed_values = join_enum(written.get());
+        }
+        if let Some(written) = schema.get("maximum").filter(|_| least.is_none_or(|least| least >= 0.0)) {
+            limits.max_number = plain_decimal(written.get());
+        }
+        for (key, written) in &schema {
+            let is_held = match key.as_str() {
+                "enum" => limits.allowed_values.is_some(),
+                "maximum" => limits.max_number.is_some(),
+                "minimum" => limits.max_number.is_some() && least == Some(0.0),
+                _ => !self::limits(key, &value_of(written.get())),
+            };
+            if !is_held {
+                limits.unheld.push((key.clone(), written.get().to_owned()));
+            }
+        }
+        limits
+    }
+}
+
+/// The members of an object as they are written, so that no number passes through a float; none for all else.
+fn members(json: &str) -> Option<BTreeMap<String, &RawValue>> {
+    serde_json::from_str(json).ok()
+}
+
+fn value_of(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
+/// Whether a keyword of a schema limits what fits it, its columns aside.
+fn limits(key: &str, value: &Value) -> bool {
+    if LIMITS.contains(&key) {
+        let is_empty = value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty);
+        // `not: {}` and `const: []` limit all the more.
+        return !is_empty && *value != Value::Bool(false) || ["not", "const"].contains(&key);
+    }
+    if !SCHEMAS_WITHIN.contains(&key) {
+        return false;
+    }
+    match value {
+        Value::Array(members) => members.iter().any(is_limited),
+        Value::Object(members) if ["properties", "patternProperties"].contains(&key) => {
+            members.values().any(is_limited)
+        }
+        other => is_limited(other),
+    }
+}
+
+/// Whether a schema says more than a type and words for people.
+fn is_limited(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().any(|(key, value)| HELD.contains(&key.as_str()) || limits(key, value)),
+        other => *other == Value::Bool(false),
+    }
 }
 
 fn join_enum(text: &str) -> Option<String> {
@@ -379,8 +540,9 @@ fn scalar(json: &str) -> Option<Option<String>> {
 }
 
 /// The arguments of a span, as calls: one a key, numbered `id#key`, text as it is and all else as JSON. A required
-/// argument of the tool that is absent is a call with no value. A call without any argument is one row, without a name,
-/// when its tool is not specified. None when the arguments cannot be told: they were not recorded, or are no object.
+/// argument of the tool that is absent is a call with no value. `required` has the tools whose arguments are all known.
+/// One row without a name of an argument stands for a call whose arguments cannot be told (they were not recorded, or
+/// are no object), and for a call without any of a tool that `required` lacks.
 #[must_use]
 pub fn calls_of_span(
     id: &str,
@@ -388,7 +550,7 @@ pub fn calls_of_span(
     args_key: Option<&str>,
     required: &BTreeMap<String, Vec<String>>,
     row: u64,
-) -> Option<Vec<RecordedCall>> {
+) -> Vec<RecordedCall> {
     let tool_key = tool_key(tool_name);
     let wanted = required.get(&tool_key);
     let of = |call_no: String, arg_name: Option<String>, arg_value: Option<String>| RecordedCall {
@@ -401,24 +563,22 @@ pub fn calls_of_span(
         line: 0,
     };
     let canonical = args_key.filter(|text| text.starts_with('{')).and_then(|text| args::canonical(text).ok());
+    let Some(canonical) = canonical else { return vec![of(id.to_owned(), None, None)] };
     let mut calls = Vec::new();
-    if let Some(canonical) = &canonical {
-        for arg in &canonical.args {
-            let value = match arg.json_type {
-                JsonType::Null => None,
-                JsonType::String => serde_json::from_str(&arg.value).ok(),
-                _ => Some(arg.value.clone()),
-            };
-            calls.push(of(format!("{id}#{}", arg.key), Some(arg.key.clone()), value));
-        }
-        let given = |name: &String| canonical.args.iter().any(|arg| arg.key == *name);
-        for name in wanted.into_iter().flatten().filter(|name| !given(name)) {
-            calls.push(of(format!("{id}#{name}"), Some(name.clone()), None));
-        }
+    for arg in &canonical.args {
+        let value = match arg.json_type {
+            JsonType::Null => None,
+            JsonType::String => serde_json::from_str(&arg.value).ok(),
+            _ => Some(arg.value.clone()),
+        };
+        calls.push(of(format!("{id}#{}", arg.key), Some(arg.key.clone()), value));
+    }
+    let given = |name: &String| canonical.args.iter().any(|arg| arg.key == *name);
+    for name in wanted.into_iter().flatten().filter(|name| !given(name)) {
+        calls.push(of(format!("{id}#{name}"), Some(name.clone()), None));
     }
     if calls.is_empty() && wanted.is_none() {
         calls.push(of(id.to_owned(), None, None));
-        return Some(calls);
     }
-    canonical.is_some().then_some(calls)
+    calls
 }

@@ -107,6 +107,8 @@ pub struct TableReader<R> {
     /// JSON: unknown columns that were told.
     told: Vec<String>,
     last: Vec<u8>,
+    /// Cells of rows that were cut and not returned.
+    refused: Vec<Vec<Cell>>,
 }
 
 impl<R: Read> TableReader<R> {
@@ -125,7 +127,15 @@ impl<R: Read> TableReader<R> {
             header: Vec::new(),
             told: Vec::new(),
             last: Vec::new(),
+            refused: Vec::new(),
         }
+    }
+
+    /// The rows that the last [`TableReader::next`] left out although their cells could be told apart: the cells of the
+    /// wanted columns, as far as they are there.
+    #[must_use]
+    pub fn refused(&self) -> &[Vec<Cell>] {
+        &self.refused
     }
 
     /// How many rows were met, those left out included.
@@ -143,6 +153,7 @@ impl<R: Read> TableReader<R> {
     /// The next row that has every column; what is met before it that cannot be read is added to `issues`, at most a
     /// block of it at a time: then it returns none while [`TableReader::ended`] says no.
     pub fn next(&mut self, issues: &mut Vec<Issue>) -> Option<Row> {
+        self.refused.clear();
         let form = self.form(issues);
         while issues.len() < ISSUES_AT_ONCE {
             let piece = match form {
@@ -201,10 +212,7 @@ impl<R: Read> TableReader<R> {
             Form::Foreign
         } else {
             self.encoding = Encoding::of(head);
-            match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
-                Some(b'{' | b'[') => Form::Json,
-                _ => Form::Csv,
-            }
+            if is_json(head, self.columns) { Form::Json } else { Form::Csv }
         };
         self.form = Some(form);
         form
@@ -268,6 +276,7 @@ impl<R: Read> TableReader<R> {
         }
         if let Some(missing) = cells.iter().position(Option::is_none) {
             issues.push(report(IssueCode::ColumnMissing, self.columns[missing]));
+            self.refused.push(cells.into_iter().map(|cell| cell.unwrap_or(Cell::Null)).collect());
             return None;
         }
         Some(cells.into_iter().flatten().collect())
@@ -309,11 +318,26 @@ impl<R: Read> TableReader<R> {
         if cells.len() < self.header.len() || beyond {
             let what = format!("{} / {}", cells.len(), self.header.len());
             issues.push(report(IssueCode::TableRowInvalid, &what));
+            self.refused.push(places.iter().map(|place| cells.get(*place).cloned().unwrap_or(Cell::Null)).collect());
             return None;
         }
         let mut cells = cells;
         Some(places.iter().map(|place| std::mem::replace(&mut cells[*place], Cell::Null)).collect())
     }
+}
+
+/// Whether the rows are JSON. A broken first line does not decide it: a line behind it that begins as an object does,
+/// unless the first is a header of CSV.
+fn is_json(head: &[u8], columns: &[&str]) -> bool {
+    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let begins = |line: &[u8]| matches!(line.first(), Some(b'{' | b'['));
+    let Some(first) = lines.next() else { return false };
+    let is_column = |cell: &[u8]| {
+        let name = cell.trim_ascii();
+        let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name);
+        columns.iter().any(|column| column.as_bytes() == name.trim_ascii())
+    };
+    begins(first) || (!first.split(|byte| *byte == b',').any(is_column) && lines.any(begins))
 }
 
 /// How many issues are handed out at once: a file of nothing but wrong rows takes no more memory than another.

@@ -202,3 +202,44 @@ pub struct CallSpec {
     /// Line of the input, from 1.
     pub line: u64,
 }
+
+/// Why a specification leaves something open about a tool that it knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SpecGapReason {
+    /// The tool has no arguments, so no row lists one.
+    NoArguments,
+    /// The row could not be read.
+    SpecRefused,
+    /// The JSON Schema of the tool could not be read.
+    SchemaUnreadable,
+    /// The definition limits the argument in a way that no column can hold.
+    LimitNotHeld,
+}
+
+impl SpecGapReason {
+    /// The text in the table `call_spec_gaps`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoArguments => "no_arguments",
+            Self::SpecRefused => "spec_refused",
+            Self::SchemaUnreadable => "schema_unreadable",
+            Self::LimitNotHeld => "limit_not_held",
+        }
+    }
+}
+
+/// What the specifications leave open about a tool that they know: a row of the table `call_spec_gaps`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SpecGap {
+    /// The name by which tools are told apart.
+    pub tool_key: String,
+    /// Name of the argument; none when it is about the tool.
+    pub arg_name: Option<String>,
+    /// Why.
+    pub reason: SpecGapReason,
+    /// limit_not_held: the keywords of JSON Schema with commas between them.
+    pub detail: Option<String>,
+    /// Name of the tool as written.
+    pub tool_id: String,
+}

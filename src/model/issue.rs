@@ -149,7 +149,8 @@ issue_codes! {
     SpecRepeated "spec_repeated" Warning,
     /// Two tool_ids that are one name without case, spacing and separators: the first counts. Detail: row and both.
     ToolIdRepeated "tool_id_repeated" Warning,
-    /// An enum or maximum of tools.json that no specification can hold: not checked. Detail: tool, argument and why.
+    /// A limit of tools.json that no specification can hold: a call that keeps to the others is not judged. Detail:
+    /// tool, argument and keyword.
     SpecLimitUnusable "spec_limit_unusable" Warning,
 }
 

@@ -16,7 +16,7 @@ pub mod store_info;
 pub mod tool;
 
 pub use answer::{Cell, Column, Example, Relation, RelationColumn, Row};
-pub use call::{CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, RecordedCall};
+pub use call::{CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, RecordedCall, SpecGap, SpecGapReason};
 pub use diagnosis::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use issue::{Issue, IssueCode, Severity};
 pub use review::{Decided, HqDecision, Review, ReviewKind};

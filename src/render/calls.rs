@@ -16,6 +16,8 @@ use crate::model::{CallValue, CallVerdict, CallVerdictKind};
 const CELL_CHARS: usize = 200;
 /// How far the lines below a call stand in.
 const INDENT: &str = "    ";
+/// Longest name of an input in a list, in characters.
+const NAME_CHARS: usize = 60;
 
 /// What a compliant call was held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -90,6 +92,10 @@ pub struct Totals {
     pub left_out: i64,
     /// Calls that could not be judged.
     pub unjudged: i64,
+    /// Rows of calls that could not be read.
+    pub unreadable: i64,
+    /// Rows of specifications that could not be read.
+    pub unreadable_specs: i64,
     /// How often each verdict stands, in the order of the output.
     pub verdicts: [i64; 6],
 }
@@ -111,22 +117,34 @@ pub struct Report<'t> {
     style: Style,
     markdown: bool,
     show_all: bool,
+    /// How many calls with one verdict are listed.
+    limit: i64,
     last: Option<CallVerdictKind>,
+    /// How many calls with the verdict at hand were listed.
+    listed: i64,
 }
 
 impl<'t> Report<'t> {
     /// A report as a table for the terminal, or as Markdown; calls that keep to their specification are listed with
-    /// `show_all`.
+    /// `show_all`, and of each verdict no more than `limit`.
     #[must_use]
-    pub const fn new(texts: &'t Texts, totals: Totals, style: Style, markdown: bool, show_all: bool) -> Self {
-        Self { texts, totals, style, markdown, show_all, last: None }
+    pub const fn new(
+        texts: &'t Texts,
+        totals: Totals,
+        style: Style,
+        markdown: bool,
+        show_all: bool,
+        limit: i64,
+    ) -> Self {
+        Self { texts, totals, style, markdown, show_all, limit, last: None, listed: 0 }
     }
 
     /// What stands in front.
     #[must_use]
     pub fn head(&self) -> String {
-        let Totals { calls, specs, left_out, unjudged, .. } = self.totals;
-        let totals = phrase(self.texts, "totals", context! { calls, specs, left_out, unjudged });
+        let Totals { calls, specs, left_out, unjudged, unreadable, unreadable_specs, .. } = self.totals;
+        let values = context! { calls, specs, left_out, unjudged, unreadable, unreadable_specs };
+        let totals = phrase(self.texts, "totals", values);
         if self.markdown {
             let mut text = format!("# {}\n\n{totals}\n", word(self.texts, "title"));
             if self.totals.said().next().is_some() {
@@ -147,6 +165,16 @@ impl<'t> Report<'t> {
         lines.map(|line| line + "\n").collect()
     }
 
+    /// How many more calls there are with the verdict at hand than were listed; empty when there are none.
+    fn more(&self) -> String {
+        let more = self.last.map_or(0, |kind| self.totals.count(kind)) - self.listed;
+        if more <= 0 {
+            return String::new();
+        }
+        let text = phrase(self.texts, "more_rows", context! { more });
+        if self.markdown { format!("\n{text}\n") } else { format!("  {text}\n") }
+    }
+
     /// One verdict; empty for one that is not listed.
     #[must_use]
     pub fn entry(&mut self, verdict: &CallVerdict, tool: &str) -> String {
@@ -156,7 +184,9 @@ impl<'t> Report<'t> {
         }
         let mut text = String::new();
         if self.last != Some(kind) {
+            text += &self.more();
             self.last = Some(kind);
+            self.listed = 0;
             let group =
                 phrase(self.texts, "group", context! { label => kind.label(), count => self.totals.count(kind) });
             if self.markdown {
@@ -166,13 +196,18 @@ impl<'t> Report<'t> {
                 text += &format!("\n■ {group}\n");
             }
         }
+        if self.listed >= self.limit {
+            return text;
+        }
+        self.listed += 1;
         let what = self.what(verdict, tool);
+        let call_no = seen(&verdict.call_no);
         if self.markdown {
-            let cells = [verdict.call_no.as_str(), &what, &verdict.next_action];
+            let cells = [call_no.as_str(), &what, &verdict.next_action];
             let cells = cells.map(|text| cell(&plain_short(text, CELL_CHARS))).join(" | ");
             return text + &format!("| {cells} |\n");
         }
-        let first = format!("{} · {what}", plain_short(&verdict.call_no, CELL_CHARS));
+        let first = format!("{} · {what}", plain_short(&call_no, CELL_CHARS));
         let lines = wrap(&first, self.style.cells(), "  ", INDENT).into_iter();
         let lines = lines.chain(wrap(&verdict.next_action, self.style.cells(), INDENT, INDENT));
         lines.for_each(|line| {
@@ -186,11 +221,12 @@ impl<'t> Report<'t> {
     #[must_use]
     pub fn foot(&self) -> String {
         let hidden = self.totals.count(CallVerdictKind::Compliant);
+        let more = self.more();
         if self.show_all || hidden == 0 {
-            return String::new();
+            return more;
         }
         let text = phrase(self.texts, "hidden", context! { count => hidden });
-        wrap(&text, self.style.cells(), "", "").into_iter().fold("\n".to_owned(), |text, line| text + &line + "\n")
+        wrap(&text, self.style.cells(), "", "").into_iter().fold(more + "\n", |text, line| text + &line + "\n")
     }
 
     /// The call and what it was held against, in short.
@@ -198,7 +234,7 @@ impl<'t> Report<'t> {
         let text = |field: &str| {
             let found = verdict.evidence.iter().find(|cell| cell.field == field).map(|cell| &cell.value);
             found.and_then(|value| match value {
-                CallValue::Text(text) | CallValue::Number(text) => Some(text.clone()),
+                CallValue::Text(text) | CallValue::Number(text) => Some(seen(text)),
                 CallValue::Null | CallValue::Boolean(_) | CallValue::Count(_) => None,
             })
         };
@@ -207,7 +243,8 @@ impl<'t> Report<'t> {
             _ => None,
         });
         let values = context! {
-            verdict => verdict.verdict.as_str(), tool, argument => verdict.checked_arg.as_deref(),
+            verdict => verdict.verdict.as_str(), tool => seen(tool),
+            argument => verdict.checked_arg.as_deref().map(seen),
             value => text("arg_value"),
             allowed => text("allowed_values"), limit => text("max_number"), count => count.unwrap_or_default(),
         };
@@ -226,16 +263,25 @@ pub struct UnjudgedView {
     pub tool: String,
     /// Name of the argument.
     pub argument: Option<String>,
+    /// Why: a reason of `set_call_unjudged_v1`.
+    pub reason: String,
+    /// limit_not_held: the keywords of JSON Schema.
+    pub detail: Option<String>,
 }
 
-/// The calls that could not be judged, for standard error: those given, and how many there are in all.
+/// The calls that could not be judged, for standard error: those given, how many there are in all, and for which
+/// reasons.
 #[must_use]
-pub fn unjudged(texts: &Texts, calls: &[UnjudgedView], total: i64) -> String {
-    let mut lines = vec![phrase(texts, "unjudged_calls", context! { total })];
+pub fn unjudged(texts: &Texts, calls: &[UnjudgedView], reasons: &[(String, i64)], total: i64) -> String {
+    let counted = reasons.iter().map(|(reason, count)| format!("{} {}", word(texts, reason), thousands(*count)));
+    let reasons = counted.collect::<Vec<_>>().join(" · ");
+    let mut lines = vec![phrase(texts, "unjudged_calls", context! { total, reasons })];
     lines.extend(calls.iter().map(|call| {
         let place = plain(&call.place);
         let values = context! {
-            place, call => call.call_no.as_str(), tool => call.tool.as_str(), argument => call.argument.as_deref(),
+            place, call => seen(&call.call_no), tool => seen(&call.tool),
+            argument => call.argument.as_deref().map(seen),
+            reason => word(texts, &call.reason), detail => call.detail.as_deref(),
         };
         phrase(texts, "unjudged_call", values)
     }));
@@ -246,16 +292,42 @@ pub fn unjudged(texts: &Texts, calls: &[UnjudgedView], total: i64) -> String {
     lines.join("\n") + "\n"
 }
 
-/// That the arguments of so many spans cannot be told.
+/// What became of a check, or of an input: `kept`, `not_kept`, `nothing_kept`, `deleted` or `empty_input`, with its
+/// name.
 #[must_use]
-pub fn spans_left_out(texts: &Texts, count: i64) -> String {
-    phrase(texts, "spans_left_out", context! { count }) + "\n"
+pub fn told_of_run(texts: &Texts, what: &str, name: &str) -> String {
+    phrase(texts, what, context! { run => name }) + "\n"
 }
 
-/// That a check was kept.
+/// A text as a cell of CSV: no spreadsheet takes it for a formula. Numbers stay as they are.
 #[must_use]
-pub fn kept(texts: &Texts, run: &str) -> String {
-    phrase(texts, "kept", context! { run }) + "\n"
+pub fn csv_text(text: &str) -> String {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_number = digits.starts_with(|digit: char| digit.is_ascii_digit())
+        && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if is_number { text.to_owned() } else { super::hq::no_formula(text) }
+}
+
+/// A text in which white space around it, or nothing else, can be seen.
+fn seen(text: &str) -> String {
+    let inner = text.trim();
+    if inner.len() == text.len() && !text.is_empty() {
+        return text.to_owned();
+    }
+    let shown =
+        |part: &str| part.chars().map(|letter| if letter == ' ' { '\u{2423}' } else { letter }).collect::<String>();
+    let start = text.len() - text.trim_start().len();
+    let end = (start + inner.len()).min(text.len());
+    format!("'{}{inner}{}'", shown(&text[..start]), shown(&text[end..]))
+}
+
+/// An input of a check that was kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InputView {
+    /// `calls` or `specs`.
+    pub role: String,
+    /// Path as given, or what stands for it.
+    pub path: String,
 }
 
 /// A check that was kept.
@@ -275,6 +347,8 @@ pub struct RunView {
     pub unjudged: i64,
     /// Problems met while reading.
     pub issues: i64,
+    /// What it was given.
+    pub inputs: Vec<InputView>,
     /// How often each verdict stands in it.
     pub verdicts: BTreeMap<&'static str, i64>,
 }
@@ -286,6 +360,13 @@ impl RunView {
             .filter(|(name, _)| **name != CallVerdictKind::Compliant.as_str())
             .map(|(_, count)| count)
             .sum()
+    }
+
+    /// Paths of the inputs of one kind.
+    fn paths(&self, role: &str) -> String {
+        let paths =
+            self.inputs.iter().filter(|input| input.role == role).map(|input| plain_short(&input.path, NAME_CHARS));
+        paths.collect::<Vec<_>>().join(", ")
     }
 
     /// Date and time up to the second.
@@ -300,22 +381,30 @@ pub fn list(texts: &Texts, runs: &[RunView]) -> String {
     if runs.is_empty() {
         return word(texts, "no_runs") + "\n";
     }
-    let head = ["run", "time", "calls", "deviating"].map(|key| word(texts, key));
-    let rows =
-        runs.iter().map(|run| [run.call_run.clone(), run.time(), thousands(run.calls), thousands(run.deviating())]);
-    let rows: Vec<[String; 4]> = std::iter::once(head).chain(rows).collect();
+    let head = ["run", "time", "calls", "deviating", "unjudged_count", "issues", "calls_from", "specs_from"];
+    let row = |run: &RunView| {
+        let counts = [run.calls, run.deviating(), run.unjudged, run.issues].map(thousands);
+        let [calls, deviating, unjudged, issues] = counts;
+        let (calls_from, specs_from) = (run.paths("calls"), run.paths("specs"));
+        [run.call_run.clone(), run.time(), calls, deviating, unjudged, issues, calls_from, specs_from]
+    };
+    let rows: Vec<[String; 8]> =
+        std::iter::once(head.map(|key| word(texts, key))).chain(runs.iter().map(row)).collect();
     let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
-    let (run, time, calls, deviating) = (widest(0), widest(1), widest(2), widest(3));
-    let line = |row: &[String; 4]| {
-        let cells =
-            [pad_end(&row[0], run), pad_end(&row[1], time), pad_start(&row[2], calls), pad_start(&row[3], deviating)];
-        cells.join("  ") + "\n"
+    let widths: Vec<usize> = (0..head.len()).map(widest).collect();
+    let line = |row: &[String; 8]| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (text, width))| {
+            // The counts stand to the right.
+            if (2..6).contains(&column) { pad_start(text, *width) } else { pad_end(text, *width) }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };
     rows.iter().map(line).collect()
 }
 
 /// How calls changed, in the order told.
-pub const CHANGES: [&str; 5] = ["newly_deviating", "repaired", "still_deviating", "gone", "new"];
+pub const CHANGES: [&str; 7] =
+    ["newly_deviating", "repaired", "still_deviating", "newly_unjudged", "judged_again", "gone", "new"];
 
 /// Calls that changed in one way.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -369,7 +458,7 @@ pub fn compare(texts: &Texts, comparison: &Comparison, style: Style) -> String {
         lines.extend(wrap(&change_line(texts, change), style.cells(), "", INDENT));
         for call in &change.list {
             let (from, to) = (reasons(texts, &call.before), reasons(texts, &call.after));
-            let text = phrase(texts, "changed_call", context! { call => call.call_no.as_str(), from, to });
+            let text = phrase(texts, "changed_call", context! { call => seen(&call.call_no), from, to });
             lines.extend(wrap(&text, style.cells(), "  ", INDENT));
         }
         let more = change.calls - change.list.len() as i64;
@@ -399,7 +488,7 @@ pub fn compare_markdown(texts: &Texts, comparison: &Comparison) -> String {
         text += &format!("\n## {}\n\n", change_line(texts, &ChangeView { reasons: BTreeMap::new(), ..change.clone() }));
         for call in &change.list {
             let (from, to) = (reasons(texts, &call.before), reasons(texts, &call.after));
-            let told = phrase(texts, "changed_call", context! { call => call.call_no.as_str(), from, to });
+            let told = phrase(texts, "changed_call", context! { call => seen(&call.call_no), from, to });
             text += &format!("- {}\n", cell(&told));
         }
         let more = change.calls - change.list.len() as i64;

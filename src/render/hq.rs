@@ -285,7 +285,7 @@ pub fn csv(handoff: &Handoff) -> String {
 }
 
 /// A model can be talked into any tool name, and the file is opened elsewhere.
-fn no_formula(text: &str) -> String {
+pub(crate) fn no_formula(text: &str) -> String {
     let begins_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if begins_formula { format!("'{text}") } else { text.to_owned() }
 }

@@ -9,7 +9,9 @@ use duckdb::arrow::error::ArrowError;
 use duckdb::arrow::record_batch::RecordBatch;
 
 use super::kin::Moved;
-use crate::model::{ArgsForm, CallArg, CallSpec, ChatCall, ChatFailure, Issue, RecordedCall, SpanLink, SpanRow};
+use crate::model::{
+    ArgsForm, CallArg, CallSpec, ChatCall, ChatFailure, Issue, RecordedCall, SpanLink, SpanRow, SpecGap,
+};
 
 /// Korean time: +09:00, without daylight saving since 1988.
 const KOREAN_OFFSET_SECONDS: i32 = 9 * 3600;
@@ -279,6 +281,19 @@ pub(super) fn call_specs(run: &str, specs: &[CallSpec], input: i64) -> Result<Re
     columns.integer("input", specs.iter().map(|_| input));
     columns.integer("row_number", specs.iter().map(|spec| line(spec.row)));
     columns.integer("line", specs.iter().map(|spec| line(spec.line)));
+    columns.finish()
+}
+
+/// Rows of `call_spec_gaps`.
+pub(super) fn call_spec_gaps(run: &str, gaps: &[SpecGap], input: i64) -> Result<RecordBatch, ArrowError> {
+    let mut columns = Columns::new();
+    columns.text("call_run", gaps.iter().map(|_| Some(run)));
+    columns.text("tool_id", gaps.iter().map(|gap| Some(gap.tool_id.as_str())));
+    columns.text("arg_name", gaps.iter().map(|gap| gap.arg_name.as_deref()));
+    columns.text("reason", gaps.iter().map(|gap| Some(gap.reason.as_str())));
+    columns.text("detail", gaps.iter().map(|gap| gap.detail.as_deref()));
+    columns.text("tool_key", gaps.iter().map(|gap| Some(gap.tool_key.as_str())));
+    columns.integer("input", gaps.iter().map(|_| input));
     columns.finish()
 }
 

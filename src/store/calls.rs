@@ -5,6 +5,7 @@
 //! [`CHECKING`]. What is left out at load is decided here, for only the store knows what was loaded; all else is
 //! decided by the views (`sql/checks/`). Start with [`Store::begin_call_check`].
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use duckdb::params;
@@ -12,13 +13,13 @@ use twox_hash::XxHash3_128;
 
 use super::append::{AROUND_THE_LOG, LOGGED_ROWS, WRITTEN};
 use super::{CALL_SET, Reason, Store, StoreError, batch, call_set_sha256, views};
-use crate::model::{CallSpec, CallVerdictKind, Issue, IssueCode, RecordedCall};
+use crate::model::{CallSpec, CallVerdictKind, Issue, IssueCode, RecordedCall, SpecGap};
 
 /// One thread, and no more memory than this: a check takes the same however many calls there are.
 const CHECKING: &str = "SET threads = 1; SET memory_limit = '160MiB'";
 /// The tables of a check.
-const TABLES: [&str; 6] =
-    ["call_inputs", "checked_calls", "left_out_calls", "call_specs", "call_results", "call_issues"];
+const TABLES: [&str; 7] =
+    ["call_inputs", "checked_calls", "left_out_calls", "call_specs", "call_spec_gaps", "call_results", "call_issues"];
 /// Further temporary tables.
 const STEPS: [&str; 3] = ["call_entries", "call_unjudged", "call_spans"];
 
@@ -71,6 +72,10 @@ pub struct UnjudgedCall {
     pub input: i64,
     /// Line of that input; 0 when it has none.
     pub line: i64,
+    /// Why: a reason of `set_call_unjudged_v1`.
+    pub reason: String,
+    /// limit_not_held: the keywords.
+    pub detail: Option<String>,
 }
 
 /// A span whose arguments are checked.
@@ -114,6 +119,8 @@ pub struct KeptCheck {
     pub unjudged: i64,
     /// Problems met while reading.
     pub issues: i64,
+    /// What it was given: role and path of each input in order.
+    pub inputs: Vec<(String, String)>,
     /// How often each verdict stands in it, in the order of the output.
     pub verdicts: [i64; 6],
 }
@@ -121,7 +128,7 @@ pub struct KeptCheck {
 /// How many calls changed in one way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallChangeCount {
-    /// `newly_deviating`, `repaired`, `still_deviating`, `gone` or `new`.
+    /// `newly_deviating`, `repaired`, `still_deviating`, `newly_unjudged`, `judged_again`, `gone` or `new`.
     pub change: String,
     /// A verdict or `unjudged`; empty for the number of calls in all.
     pub reason: String,
@@ -202,13 +209,20 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn call_checks(&self) -> Result<Vec<KeptCheck>, StoreError> {
+        let mut inputs: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        let sql = "SELECT call_run, role, path FROM call_inputs ORDER BY call_run, number";
+        for (run, role, path) in self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))? {
+            inputs.entry(run).or_default().push((role, path));
+        }
         self.rows(include_str!("../../sql/queries/call_runs.sql"), [], |row| {
             let mut verdicts = [0; 6];
             for (place, count) in verdicts.iter_mut().enumerate() {
                 *count = row.get(7 + place)?;
             }
+            let call_run: String = row.get(0)?;
             Ok(KeptCheck {
-                call_run: row.get(0)?,
+                inputs: inputs.get(&call_run).cloned().unwrap_or_default(),
+                call_run,
                 checked_at: row.get(1)?,
                 calls: row.get(2)?,
                 specs: row.get(3)?,
@@ -218,6 +232,25 @@ impl Store {
                 verdicts,
             })
         })
+    }
+
+    /// Takes a check that was kept out of the store: all of it or, on an error, nothing.
+    ///
+    /// # Errors
+    /// `Statement`, `DiskFull`.
+    pub fn delete_call_check(&self, call_run: &str) -> Result<(), StoreError> {
+        self.step("beginning a deletion", "BEGIN")?;
+        let deleted = TABLES.iter().chain(&["call_runs"]).try_for_each(|table| {
+            let sql = format!("DELETE FROM {table} WHERE call_run = ?");
+            self.connection.execute(&sql, params![call_run]).map(|_| ()).map_err(StoreError::statement(*table))
+        });
+        match deleted {
+            Ok(()) => self.step("committing a deletion", "COMMIT"),
+            Err(error) => {
+                self.step("ending a deletion", "ROLLBACK").ok();
+                Err(error)
+            }
+        }
     }
 
     /// Compares two checks that were kept; [`Store::call_changes`] tells of the calls then. Returns the counts by
@@ -303,6 +336,17 @@ impl CallCheck<'_> {
     pub fn add_specs(&mut self, specs: &[CallSpec], input: i64) -> Result<(), StoreError> {
         self.specs += specs.len() as i64;
         self.store.append_batch("call_specs", batch::call_specs(&self.call_run, specs, input))
+    }
+
+    /// Adds what the specifications leave open.
+    ///
+    /// # Errors
+    /// `Statement`, `DiskFull`.
+    pub fn add_spec_gaps(&mut self, gaps: &[SpecGap], input: i64) -> Result<(), StoreError> {
+        if gaps.is_empty() {
+            return Ok(());
+        }
+        self.store.append_batch("call_spec_gaps", batch::call_spec_gaps(&self.call_run, gaps, input))
     }
 
     /// Adds calls. Those whose number was loaded before are left out, and are returned as issues.
@@ -438,8 +482,8 @@ impl CallCheck<'_> {
     /// # Errors
     /// `Statement`.
     pub fn unjudged_calls(&self, limit: i64) -> Result<Vec<UnjudgedCall>, StoreError> {
-        let sql =
-            "SELECT call_no, checked_arg, tool_name_raw, input, line FROM call_unjudged WHERE nth <= ? ORDER BY nth";
+        let sql = "SELECT call_no, checked_arg, tool_name_raw, input, line, reason, detail FROM call_unjudged
+            WHERE nth <= ? ORDER BY nth";
         self.store.rows(sql, params![limit], |row| {
             Ok(UnjudgedCall {
                 call_no: row.get(0)?,
@@ -447,8 +491,19 @@ impl CallCheck<'_> {
                 tool_name_raw: row.get(2)?,
                 input: row.get(3)?,
                 line: row.get(4)?,
+                reason: row.get(5)?,
+                detail: row.get(6)?,
             })
         })
+    }
+
+    /// How many calls could not be judged for each reason, the most frequent first.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn unjudged_reasons(&self) -> Result<Vec<(String, i64)>, StoreError> {
+        let sql = "SELECT reason, COUNT(*) FROM call_unjudged GROUP BY reason ORDER BY 2 DESC, 1";
+        self.store.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// Keeps the check in the store: all of it or, on an error, nothing.

@@ -33,6 +33,7 @@ const SPECIAL: &[(&str, TableClass)] = &[
     ("checked_calls", TableClass::Log),
     ("left_out_calls", TableClass::Log),
     ("call_specs", TableClass::Log),
+    ("call_spec_gaps", TableClass::Log),
     ("call_results", TableClass::Log),
     ("call_issues", TableClass::Log),
     ("judge_settings", TableClass::Settings),

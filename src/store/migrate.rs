@@ -18,6 +18,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0005_choose_compression.sql", include_str!("../../migrations/0005_choose_compression.sql")),
     ("0006_keep_reviews.sql", include_str!("../../migrations/0006_keep_reviews.sql")),
     ("0007_keep_call_checks.sql", include_str!("../../migrations/0007_keep_call_checks.sql")),
+    ("0008_keep_spec_gaps.sql", include_str!("../../migrations/0008_keep_spec_gaps.sql")),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -1,5 +1,6 @@
 //! `taco-trace calls`: tables read, calls judged (against a naive judge too), checks kept and compared.
 
+mod faults;
 mod naive;
 
 use std::fs;
@@ -13,11 +14,12 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use taco_trace::calls::{Written, for_each, required_arguments, verify};
 use taco_trace::ingest::calls::{
-    CallBatch, calls_of_span, plain_decimal, read_calls, read_specs, settle_specs, specs_of_tools, tool_key,
+    CallBatch, SpecTable, calls_of_span, plain_decimal, read_calls, read_specs, settle_specs, specs_of_tools, tool_key,
 };
 use taco_trace::ingest::tools::{ToolDefaults, parse_tools};
 use taco_trace::model::{
-    CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, Issue, IssueCode, RecordedCall,
+    CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, Issue, IssueCode, RecordedCall, SpecGap,
+    SpecGapReason,
 };
 use taco_trace::render::Texts;
 use taco_trace::render::calls::is_polite;
@@ -48,10 +50,8 @@ fn calls_of(text: impl AsRef<[u8]>) -> (Vec<RecordedCall>, Vec<Issue>) {
 }
 
 fn specs_of(text: impl AsRef<[u8]>) -> (Vec<CallSpec>, Vec<Issue>) {
-    let (specs, mut issues) = read_specs(text.as_ref(), 0);
-    let (specs, repeated) = settle_specs(specs);
-    issues.extend(repeated);
-    (specs, issues)
+    let table = settle_specs(read_specs(text.as_ref(), 0));
+    (table.specs, table.issues)
 }
 
 /// What is said of calls, and the numbers of those that cannot be judged. Every verdict passes the automatic checks.
@@ -504,14 +504,14 @@ fn sentences_name_what_is_wrong_and_end_politely() {
         (
             "1,send_notice,channel,fax",
             "send_notice,channel,mail|messenger,,false",
-            "channel 에 허용 목록에 없는 값 'fax' 를 넣었습니다. 프롬프트에서 channel 기본값을 mail로 못박습니다.",
+            "channel에 허용 목록에 없는 값 'fax'를 넣었습니다. 프롬프트에서 channel 기본값을 mail로 못박습니다.",
         ),
         (
             "1,delete_files,scope,all",
             "delete_files,scope,team,,true",
-            "scope 에 허용 목록에 없는 값 'all' 을 넣었습니다. 프롬프트에서 scope 기본값을 team으로 못박습니다.",
+            "scope에 허용 목록에 없는 값 'all'을 넣었습니다. 프롬프트에서 scope 기본값을 team으로 못박습니다.",
         ),
-        ("1,t,a,\"\"", "t,a,x|y,,true", "a 에 허용 목록에 없는 빈 값을 넣었습니다."),
+        ("1,t,a,\"\"", "t,a,x|y,,true", "a에 허용 목록에 없는 빈 값을 넣었습니다."),
         (
             "1,t,limit,200",
             "t,limit,,50,false",
@@ -525,7 +525,7 @@ fn sentences_name_what_is_wrong_and_end_politely() {
         (
             "1,search_docs,top_k,many",
             "search_docs,top_k,,50,false",
-            "top_k 에 숫자가 아닌 값 'many' 를 넣었습니다. 도구 쪽에서 0 이상 50 이하의 숫자만 받도록 고칩니다.",
+            "top_k에 숫자가 아닌 값 'many'를 넣었습니다. 도구 쪽에서 0 이상 50 이하의 숫자만 받도록 고칩니다.",
         ),
         ("1,t,a,x", "t,a,,,true", "필수 인자가 채워져 있습니다. 기준선 호출로 남깁니다."),
         ("1,t,a,", "t,a,,5,false", "선택 인자라 비워 두어도 됩니다. 기준선 호출로 남깁니다."),
@@ -704,15 +704,14 @@ fn wrong_rows_of_json_cost_no_other() {
         [
             "not_json 2",
             "not_json 4",
-            "not_an_object 6",
-            "not_an_object 6",
+            "not_json 6",
             "column_missing 8",
             "cell_invalid 9",
             "cell_invalid 10",
             "column_unknown 11",
             "column_repeated 11",
             "cell_invalid 13",
-            "not_an_object 14",
+            "not_json 14",
             "not_json 16",
             "truncated_json 17",
         ],
@@ -848,7 +847,7 @@ fn tools_json_becomes_specifications() {
     ]);
     let (set, issues) = parse_tools(&tools.to_string(), "tools.json", ToolDefaults::default()).unwrap();
     assert_eq!(issues, []);
-    let (specs, issues) = specs_of_tools(&set.tools);
+    let SpecTable { specs, issues, gaps } = specs_of_tools(&set.tools);
     let mut read: Vec<_> = specs
         .iter()
         .map(|spec| {
@@ -873,21 +872,32 @@ fn tools_json_becomes_specifications() {
     let mut told: Vec<&str> = issues.iter().map(|issue| issue.detail.as_str()).collect();
     told.sort_unstable();
     assert_eq!(told, ["search_docs.cold: maximum", "search_docs.deep: enum", "search_docs.odd: enum"]);
+    let mut open: Vec<_> = gaps.iter().map(|gap| (gap.arg_name.as_deref(), gap.reason.as_str())).collect();
+    open.sort_unstable();
+    let not_held = "limit_not_held";
+    assert_eq!(open, [(Some("cold"), not_held), (Some("deep"), not_held), (Some("odd"), not_held)]);
 }
 
 #[test]
 fn span_is_taken_apart_by_argument() {
     let specs = specs_of(format!("{SPECS_HEADER}t,a,,,true\nt,b,,,true\nt,c,,,false\n")).0;
-    let required = required_arguments(&specs);
+    let without = SpecGap {
+        tool_key: "ping".to_owned(),
+        arg_name: None,
+        reason: SpecGapReason::NoArguments,
+        detail: None,
+        tool_id: "ping".to_owned(),
+    };
+    let refused = SpecGap { tool_key: "odd".to_owned(), reason: SpecGapReason::SpecRefused, ..without.clone() };
+    let required = required_arguments(&specs, &[without, refused]);
     let rows = |tool: &str, args: Option<&str>| {
-        calls_of_span("s1", tool, args, &required, 1).map(|calls| {
-            let row = |call: RecordedCall| format!("{} {:?} {:?}", call.call_no, call.arg_name, call.arg_value);
-            calls.into_iter().map(row).collect::<Vec<_>>()
-        })
+        let calls = calls_of_span("s1", tool, args, &required, 1);
+        let row = |call: RecordedCall| format!("{} {:?} {:?}", call.call_no, call.arg_name, call.arg_value);
+        calls.into_iter().map(row).collect::<Vec<_>>()
     };
     let args = r#"{"a":"x\n","n":1.50,"o":{"p":[1]},"z":null}"#;
     assert_eq!(
-        rows("T", Some(args)).unwrap(),
+        rows("T", Some(args)),
         [
             r#"s1#a Some("a") Some("x\n")"#,
             r#"s1#n Some("n") Some("1.50")"#,
@@ -896,13 +906,19 @@ fn span_is_taken_apart_by_argument() {
             r#"s1#b Some("b") None"#,
         ]
     );
-    assert_eq!(rows("t", Some("{}")).unwrap(), [r#"s1#a Some("a") None"#, r#"s1#b Some("b") None"#]);
-    assert_eq!(rows("t", None), None);
-    assert_eq!(rows("t", Some("[1]")), None);
-    for args in [None, Some("{}"), Some("[1]")] {
-        assert_eq!(rows("unknown", args).unwrap(), ["s1 None None"], "{args:?}");
+    assert_eq!(rows("t", Some("{}")), [r#"s1#a Some("a") None"#, r#"s1#b Some("b") None"#]);
+    assert_eq!(rows("t", None), ["s1 None None"]);
+    assert_eq!(rows("t", Some("[1]")), ["s1 None None"]);
+    // Of a tool without arguments there is nothing to judge; whether it was given any has to be known for that.
+    assert_eq!(rows("Ping", Some("{}")), [""; 0]);
+    assert_eq!(rows("ping", None), ["s1 None None"]);
+    assert_eq!(rows("ping", Some(r#"{"a":1}"#)), [r#"s1#a Some("a") Some("1")"#]);
+    for (tool, args) in
+        ["unknown", "odd"].into_iter().flat_map(|tool| [None, Some("{}"), Some("[1]")].map(|args| (tool, args)))
+    {
+        assert_eq!(rows(tool, args), ["s1 None None"], "{tool} {args:?}");
     }
-    assert_eq!(rows("unknown", Some(r#"{"a":1}"#)).unwrap(), [r#"s1#a Some("a") Some("1")"#]);
+    assert_eq!(rows("unknown", Some(r#"{"a":1}"#)), [r#"s1#a Some("a") Some("1")"#]);
 }
 
 // the command
@@ -1093,7 +1109,7 @@ fn comparison_of_the_shipped_runs_is_the_golden_one() {
     let named = succeeded(&run(&place, &["compare", &runs[1][..6], &runs[0], "-f", "json"]));
     let named: Value = serde_json::from_str(&named).unwrap();
     let counted = |change: usize| named["changes"][change]["calls"].as_i64().unwrap();
-    assert_eq!([0, 1, 2, 3, 4].map(counted), [2, 2, 1, 3, 1]);
+    assert_eq!([0, 1, 2, 3, 4, 5, 6].map(counted), [2, 2, 1, 0, 0, 3, 1]);
     assert_eq!(run(&place, &["compare", "zz", &runs[0]]).status.code(), Some(3));
     assert_eq!(run(&place, &["compare", "", &runs[0]]).status.code(), Some(2));
     let listed = succeeded(&run(&place, &["list"]));
@@ -1127,7 +1143,7 @@ fn kept_check_can_be_asked_in_sql() {
         serde_json::from_str(&succeeded(&super::calls::run(&place, &["compare", "-f", "json"]))).unwrap();
     let counts: Vec<i64> =
         compared["changes"].as_array().unwrap().iter().map(|change| change["calls"].as_i64().unwrap()).collect();
-    assert_eq!(counts, [0, 0, 4, 0, 0]);
+    assert_eq!(counts, [0, 0, 4, 0, 0, 0, 0]);
 }
 
 #[test]

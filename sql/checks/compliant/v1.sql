@@ -5,7 +5,8 @@
 --          check_number_over_limit_v1, check_value_not_allowed_v1.
 -- Fires when:        the argument is listed and none of the other checks
 --                    fires. An optional argument may be absent.
--- Stays silent when: another check fires, or the argument is not listed.
+-- Stays silent when: another check fires, the argument is not listed, or it
+--                    has a value and a limit that no column can hold.
 -- Order:   none; place is the order of loading.
 -- Version: first.
 -- Tests:   tests/it/calls.rs
@@ -21,10 +22,11 @@ SELECT
     a.max_number AS max_number,
     a.is_required AS is_required
 FROM check_specified_arg_v1 a
-WHERE NOT EXISTS (
-    SELECT 1 FROM check_required_arg_missing_v1 m
-    WHERE m.call_run = a.call_run AND m.place = a.place
-)
+WHERE (a.is_held OR a.arg_value IS NULL)
+    AND NOT EXISTS (
+        SELECT 1 FROM check_required_arg_missing_v1 m
+        WHERE m.call_run = a.call_run AND m.place = a.place
+    )
     AND NOT EXISTS (
         SELECT 1 FROM check_number_over_limit_v1 n
         WHERE n.call_run = a.call_run AND n.place = a.place

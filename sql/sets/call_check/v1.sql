@@ -6,7 +6,7 @@
 --          check_number_over_limit_v1, check_required_arg_missing_v1,
 --          check_tool_unmapped_v1, check_duplicate_call_v1.
 -- Fires when:        a check fires.
--- Stays silent when: no check fires: the tool does not list the argument.
+-- Stays silent when: no check fires (set_call_unjudged_v1 says why).
 -- Order:   none; rank, then place, is the order of the output.
 -- Version: first.
 -- Tests:   tests/it/calls.rs

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::Read;
 
-use memchr::memchr3;
+use memchr::{memchr2, memchr3};
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::buffer::Buffer;
@@ -56,7 +56,16 @@ impl Scanner {
         }
         if buffer.bytes()[0] != b'{' {
             return match foreign_end(buffer) {
-                Some(length) => Piece::Broken { length, code: IssueCode::NotAnObject, detail: String::new() },
+                Some(length) => {
+                    let is_json = serde_json::from_slice::<IgnoredAny>(buffer.head(length)).is_ok();
+                    if is_json {
+                        return Piece::Broken { length, code: IssueCode::NotAnObject, detail: String::new() };
+                    }
+                    // A line of anything is one problem, however many commas stand in it.
+                    let rest = &buffer.bytes()[length..];
+                    let more = if self.open_arrays == 0 { memchr2(b'{', b'\n', rest).unwrap_or(0) } else { 0 };
+                    Piece::Broken { length: length + more, code: IssueCode::NotJson, detail: String::new() }
+                }
                 None => Piece::BrokenLine { code: IssueCode::LineTooLong, detail: MAX_ROW_BYTES.to_string() },
             };
         }
@@ -75,10 +84,11 @@ const fn is_between(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b'[' | b']')
 }
 
-/// Where something that is no object ends: before the next newline, comma or closing bracket; none over the limit.
+/// Where something that is no object ends: before the next newline, comma or closing bracket, which in a text do not
+/// count; none over the limit.
 fn foreign_end<R: Read>(buffer: &mut Buffer<R>) -> Option<usize> {
     // The first byte is none of these.
-    let mut at = 1;
+    let mut at = if buffer.bytes()[0] == b'"' { text_end(buffer) } else { 1 };
     loop {
         let bytes = buffer.bytes();
         if let Some(found) = memchr3(b'\n', b',', b']', &bytes[at..]) {
@@ -90,6 +100,25 @@ fn foreign_end<R: Read>(buffer: &mut Buffer<R>) -> Option<usize> {
         }
         if !buffer.more() {
             return Some(at);
+        }
+    }
+}
+
+/// Behind the quote that ends the text that begins here; behind the first one when the line has no other.
+fn text_end<R: Read>(buffer: &mut Buffer<R>) -> usize {
+    let mut at = 1;
+    loop {
+        let bytes = buffer.bytes();
+        match memchr3(b'"', b'\\', b'\n', &bytes[at..]).map(|found| (at + found, bytes[at + found])) {
+            Some((found, b'"')) => return found + 1,
+            Some((found, b'\\')) => at = found + 2,
+            Some(_) => return 1,
+            None => at = bytes.len(),
+        }
+        while at >= buffer.bytes().len() {
+            if at > MAX_ROW_BYTES || !buffer.more() {
+                return 1;
+            }
         }
     }
 }
