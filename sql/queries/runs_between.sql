@@ -1,5 +1,5 @@
--- Whether any run began in a period. Parameters: its first instant, and the one
--- behind it; NULL for an open end.
+-- Whether any run began in a period. Parameters: its first instant, and the
+-- one behind it; NULL for an open end.
 SELECT COUNT(*) > 0
 FROM (
     SELECT MIN(s.start_ns) AS start_ns
