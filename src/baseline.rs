@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::sha256_hex;
-use crate::model::{Coverage, Finding, Rule, Standing, Verdict};
+use crate::model::{Coverage, Finding, Rule, Standing, Verdict, is_blank};
 
 /// The format of the file; the number grows when an older program could not read it any more.
 pub const FORMAT: &str = "taco-trace-baseline/1";
@@ -337,7 +337,7 @@ impl FileEntry {
             type_errors: sorted(self.type_errors),
         };
         let reason = self.ignore.map(|ignore| ignore.reason);
-        if reason.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
+        if reason.as_ref().is_some_and(|reason| is_blank(reason)) {
             return Err(BaselineError::NoReason(fingerprint.to_string()));
         }
         Ok((fingerprint, Entry { count: self.count, reason }))

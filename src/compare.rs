@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::comparison::{
-    AgentChange, Change, Comparison, FindingChange, PairSummary, Selected, SharePart, Test, Trend, VerdictChange,
+    self, AgentChange, Change, Comparison, FindingChange, PairSummary, Regression, Selected, SharePart, Test, Trend,
+    VerdictChange,
 };
 use crate::model::{Rule, Verdict};
 use crate::stats::{ALPHA, Interval, Pairs, Share, difference, fisher, holm, mcnemar, paired_difference, wilson};
@@ -35,8 +36,10 @@ pub struct Judged {
     pub tool_set: Option<String>,
     /// Number of tool calls.
     pub tool_calls: u64,
-    /// What holds in it.
+    /// What holds in it, without what a person dismissed.
     pub hits: Vec<Hit>,
+    /// How many more a person dismissed.
+    pub dismissed: u64,
 }
 
 /// The runs of one side.
@@ -106,22 +109,17 @@ struct Table {
 
 impl Table {
     fn comparison(&self, sides: [&Side; 2], pairs: Option<PairSummary>, unpaired: [u64; 2]) -> Comparison {
-        let verdicts = self.verdicts();
-        let is_worse = |row: &&VerdictChange| {
-            let more = row.change.difference.is_some_and(|difference| difference > 0.0);
-            row.change.beyond_chance && more == (row.verdict != Verdict::Normal)
-        };
-        let regressions = verdicts.iter().filter(is_worse).map(|row| row.name).collect();
+        let (verdicts, findings, agents) = (self.verdicts(), self.findings(), self.agents());
         Comparison {
+            regressions: regressions(&verdicts, &findings, &agents),
             base: selected(sides[0], &self.base, unpaired[0]),
             head: selected(sides[1], &self.head, unpaired[1]),
             test: self.test,
             alpha: ALPHA,
             pairs,
             verdicts,
-            findings: self.findings(),
-            agents: self.agents(),
-            regressions,
+            findings,
+            agents,
         }
     }
 
@@ -185,6 +183,32 @@ impl Table {
     }
 }
 
+/// The rows that got worse beyond chance. More of what holds is worse, more normal runs are better.
+fn regressions(verdicts: &[VerdictChange], findings: &[FindingChange], agents: &[AgentChange]) -> Vec<Regression> {
+    let is_worse = |change: &Change, is_bad: bool| {
+        let more = change.difference.is_some_and(|difference| difference > 0.0);
+        change.beyond_chance && more == is_bad
+    };
+    let row = |table, tool_name, verdict: Option<Verdict>, agent_name| Regression {
+        table,
+        tool_name,
+        verdict,
+        name: verdict.map(Verdict::slug),
+        agent_name,
+    };
+    let of_verdicts = verdicts.iter().filter(|one| is_worse(&one.change, one.verdict != Verdict::Normal));
+    let of_findings = findings.iter().filter(|one| is_worse(&one.change, true));
+    let of_agents = agents.iter().filter(|one| is_worse(&one.change, true));
+    of_verdicts
+        .map(|one| row(comparison::Table::Verdicts, None, Some(one.verdict), None))
+        .chain(
+            of_findings
+                .map(|one| row(comparison::Table::Findings, Some(one.tool_name.clone()), Some(one.verdict), None)),
+        )
+        .chain(of_agents.map(|one| row(comparison::Table::Agents, None, None, one.agent_name.clone())))
+        .collect()
+}
+
 /// Calls of what holds; none when nothing does.
 fn calls_of(run: &Judged, wanted: impl Fn(&Hit) -> bool) -> Option<u64> {
     let mut hits = run.hits.iter().filter(|hit| wanted(hit)).peekable();
@@ -202,6 +226,7 @@ fn selected(side: &Side, runs: &[(Option<String>, Judged)], unpaired: u64) -> Se
         tool_calls: runs.iter().map(|(_, run)| run.tool_calls).sum(),
         unjudged: side.unjudged,
         unpaired,
+        dismissed: runs.iter().map(|(_, run)| run.dismissed).sum(),
     }
 }
 

@@ -70,6 +70,35 @@ pub struct Outcome {
     pub conventions_without_arguments: Vec<String>,
 }
 
+impl Outcome {
+    /// The runs that are wanted, at most so many, and those that could not be judged only where that is said: without
+    /// a verdict and an agent they fit no filter on these. The tool sets are counted over what is left.
+    #[must_use]
+    pub fn filtered(self, keeps_unjudged: bool, limit: usize, is_wanted: impl Fn(&JudgedRun) -> bool) -> Self {
+        let by_set = |runs: &[JudgedRun]| {
+            let mut counted: BTreeMap<Option<String>, i64> = BTreeMap::new();
+            for run in runs {
+                *counted.entry(run.tool_set.clone()).or_default() += 1;
+            }
+            counted
+        };
+        let of = |counted: &BTreeMap<Option<String>, i64>, set: &ToolSetRow| {
+            counted.get(&set.tool_set).copied().unwrap_or_default()
+        };
+        let before = by_set(&self.runs);
+        let runs: Vec<JudgedRun> = self.runs.into_iter().filter(is_wanted).take(limit).collect();
+        let after = by_set(&runs);
+        let mut tool_sets = self.tool_sets;
+        for set in &mut tool_sets {
+            let unjudged = if keeps_unjudged { set.traces - of(&before, set) } else { 0 };
+            set.traces = of(&after, set) + unjudged;
+        }
+        tool_sets.retain(|set| set.traces > 0);
+        let unjudged = if keeps_unjudged { self.unjudged } else { Vec::new() };
+        Self { runs, unjudged, tool_sets, conventions_without_arguments: self.conventions_without_arguments }
+    }
+}
+
 /// Whether runs with missing keys get a draft of a better description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DraftMode {

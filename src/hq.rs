@@ -46,7 +46,7 @@ pub struct Request {
 /// # Errors
 /// What the store says when a statement fails; its tables are as before then.
 pub fn handoff(store: &Store, request: &Request, masking: &mut Numbered) -> Result<Handoff, StoreError> {
-    let last_day = store.last_start()?.map(korean_date);
+    let last_day = store.first_and_last_start()?.map(|(_, last_ns)| korean_date(last_ns));
     let empty = Handoff {
         period: None,
         previous_period: None,
@@ -270,6 +270,7 @@ impl<'r> Grouping<'r> {
             decision: self.rows.decisions.get(&(rule, tool_name.to_owned())).map(|decided| EarlierDecision {
                 decided: decided.clone(),
                 runs_after: count(starts().filter(|start_ns| *start_ns > decided.decided_ns).count()),
+                judged_after: count(self.judged().filter(|run| run.start_ns > decided.decided_ns).count()),
             }),
             agents,
         }

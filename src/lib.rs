@@ -23,6 +23,7 @@ pub mod digest;
 pub mod hq;
 pub mod ingest;
 pub mod model;
+pub mod near;
 pub mod receive;
 pub mod render;
 pub mod stats;

@@ -86,6 +86,7 @@ pub(crate) fn hold(known: &Baseline, outcome: &Outcome, looked_at: &LookedAt<'_>
         *match standing {
             Standing::Known => &mut view.known,
             Standing::Accepted(_) => &mut view.accepted,
+            Standing::Dismissed(_) => &mut view.dismissed,
             Standing::New | Standing::Unasked => &mut view.new,
         } += 1;
     }
@@ -117,7 +118,7 @@ pub(crate) fn fails(held: &Held, outcome: &Outcome, fail_on: &[Verdict]) -> bool
     !held.view.falls.is_empty() || findings.into_iter().any(is_new)
 }
 
-/// Writes what occurs, with what people said of it in earlier files, the last of which counts.
+/// Writes what occurs and is not dismissed, with what people said of it in earlier files, the last of which counts.
 pub(crate) fn write<'a>(
     texts: &Texts,
     path: &Path,
@@ -131,14 +132,21 @@ pub(crate) fn write<'a>(
         checked: checked(outcome),
         entries: BTreeMap::new(),
     };
-    for fingerprint in fingerprints(outcome).into_iter().flatten() {
-        baseline.add(fingerprint);
+    // A review can be undone: what it dismissed has to be new then.
+    let findings = outcome.runs.iter().flat_map(|run| &run.diagnosis.findings);
+    let mut dismissed = 0;
+    for (finding, fingerprint) in findings.zip(fingerprints(outcome).into_iter().flatten()) {
+        if finding.dismissed_for().is_some() {
+            dismissed += 1;
+        } else {
+            baseline.add(fingerprint);
+        }
     }
     for earlier in earlier {
         baseline.keep_ignored(earlier);
     }
     terminal::write_result(&baseline.to_text(), Some(path))?;
     let accepted = baseline.entries.values().filter(|entry| entry.reason.is_some()).count();
-    terminal::tell(&words::written(texts, &path.display().to_string(), baseline.entries.len(), accepted));
+    terminal::tell(&words::written(texts, &path.display().to_string(), baseline.entries.len(), accepted, dismissed));
     Ok(())
 }

@@ -9,11 +9,11 @@ use super::diagnose::{DAY_NS, korean_instant};
 use super::failure::{Failure, tools_failure};
 use super::load::StoreArg;
 use super::terminal::{self, ColorChoice};
-use super::{exit, load};
+use super::{choice, exit, load};
 use crate::compare::{Hit, Judged, Selector, SelectorError, Side, compare, compare_pairs};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
-use crate::model::Rule;
 use crate::model::comparison::Comparison;
+use crate::model::{Review, ReviewKind, Rule};
 use crate::render::{Texts, compare as words};
 use crate::store::{ComparableRow, RULE_SET, Store, rule_sets};
 
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// 결과를 이 파일에 씁니다
     #[arg(short, long, value_name = "파일")]
     output: Option<PathBuf>,
-    /// 어느 판정이든 우연의 범위를 넘어 나빠졌으면 종료 상태를 1 로 합니다
+    /// 판정, 도구·판정, 에이전트 가운데 어느 줄이든 우연의 범위를 넘어 나빠졌으면 종료 상태를 1 로 합니다
     #[arg(long)]
     fail_on_regression: bool,
 }
@@ -81,9 +81,12 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let selectors = [parse(&args.base)?, parse(&args.head)?];
     let pairs = args.pairs.as_deref().map(read_pairs).transpose()?;
     let store = args.store.open_to_read()?;
+    for selector in &selectors {
+        choice::known_agent(&store, selector.agent.as_deref())?;
+    }
     let rows = store.comparable_runs().map_err(Failure::from)?;
-    let base = wanted(&args.base, &selectors[0], &rows)?;
-    let head = wanted(&args.head, &selectors[1], &rows)?;
+    let base = wanted(&args.base, &selectors[0], &rows).map_err(|failure| with_dates(failure, &store))?;
+    let head = wanted(&args.head, &selectors[1], &rows).map_err(|failure| with_dates(failure, &store))?;
     let same = same_runs(&base, &head, pairs.is_some())?;
     let sides = [side(&store, &base)?, side(&store, &head)?];
     let comparison = match pairs.or(same) {
@@ -97,6 +100,10 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let text = written(texts, &comparison, args)?;
     terminal::write_result(&text, args.output.as_deref())?;
     let failed = args.fail_on_regression && !comparison.regressions.is_empty();
+    if failed && (args.format == Format::Json || args.output.is_some()) {
+        // Nobody may be looking at the output itself.
+        terminal::tell(&(words::regressions(texts, &comparison).join("\n") + "\n"));
+    }
     Ok(if failed { exit::FOUND } else { exit::OK })
 }
 
@@ -144,6 +151,18 @@ fn wanted<'a>(text: &'a str, selector: &Selector, rows: &'a [ComparableRow]) -> 
     Ok(Wanted { text, rules, runs })
 }
 
+/// Where no run is selected, also the dates on which the store has some.
+fn with_dates(error: anyhow::Error, store: &Store) -> anyhow::Error {
+    match error.downcast::<Failure>() {
+        Ok(failure) if failure.kind == "selection_empty" => match choice::held(store) {
+            Ok(Some((first, last))) => failure.with("first", first).with("last", last).into(),
+            _ => failure.into(),
+        },
+        Ok(failure) => failure.into(),
+        Err(error) => error,
+    }
+}
+
 /// The first instant of the first day, and the one behind the last day.
 fn period(selector: &Selector) -> Result<(Option<i64>, Option<i64>), Failure> {
     let Some((first, last)) = &selector.dates else { return Ok((None, None)) };
@@ -186,8 +205,11 @@ fn same_runs(base: &Wanted<'_>, head: &Wanted<'_>, has_pairs: bool) -> Result<Op
     if shared == 0 {
         return Ok(None);
     }
-    if base.rules == head.rules || has_pairs {
+    if base.rules == head.rules {
         return Err(Failure::usage("selection_overlap").with("count", shared));
+    }
+    if has_pairs {
+        return Err(Failure::usage("pairs_with_rules").with("count", shared));
     }
     if of_base != of_head {
         return Err(Failure::usage("selection_partly").with("count", shared));
@@ -199,8 +221,13 @@ fn side(store: &Store, wanted: &Wanted<'_>) -> anyhow::Result<Side> {
     let judged: Vec<&ComparableRow> = wanted.runs.iter().copied().filter(|row| row.is_judged).collect();
     let ids: Vec<String> = judged.iter().map(|row| row.trace_id.clone()).collect();
     let mut hits: BTreeMap<String, Vec<Hit>> = BTreeMap::new();
+    let mut dismissed: BTreeMap<String, u64> = BTreeMap::new();
+    let said = Said::read(store)?;
     for row in store.hits(&ids, wanted.rules.0).map_err(Failure::from)? {
-        if let Some(rule) = Rule::from_name(&row.rule) {
+        let Some(rule) = Rule::from_name(&row.rule) else { continue };
+        if said.is_dismissed(&row.trace_id, rule, &row.tool_name) {
+            *dismissed.entry(row.trace_id).or_default() += 1;
+        } else {
             hits.entry(row.trace_id).or_default().push(Hit { rule, tool_name: row.tool_name, calls: row.calls });
         }
     }
@@ -210,6 +237,7 @@ fn side(store: &Store, wanted: &Wanted<'_>) -> anyhow::Result<Side> {
         tool_set: row.tool_set.clone(),
         tool_calls: row.tool_calls,
         hits: hits.remove(&row.trace_id).unwrap_or_default(),
+        dismissed: dismissed.get(&row.trace_id).copied().unwrap_or_default(),
     });
     Ok(Side {
         selection: wanted.text.to_owned(),
@@ -217,6 +245,26 @@ fn side(store: &Store, wanted: &Wanted<'_>) -> anyhow::Result<Side> {
         runs: runs.collect(),
         unjudged: (wanted.runs.len() - judged.len()) as u64,
     })
+}
+
+/// What people said of rules in runs, oldest first.
+struct Said(BTreeMap<(String, Rule), Vec<Review>>);
+
+impl Said {
+    fn read(store: &Store) -> Result<Self, Failure> {
+        let mut said: BTreeMap<(String, Rule), Vec<Review>> = BTreeMap::new();
+        for review in store.reviews(true)? {
+            said.entry((review.trace_id.clone(), review.rule)).or_default().push(review);
+        }
+        Ok(Self(said))
+    }
+
+    /// Whether the newest that speaks of the tool, or of every tool, dismisses it: as `diagnose` takes it.
+    fn is_dismissed(&self, trace_id: &str, rule: Rule, tool_name: &str) -> bool {
+        let said = self.0.get(&(trace_id.to_owned(), rule)).map_or(&[][..], Vec::as_slice);
+        let speaks = |review: &&Review| review.tool_name.as_deref().is_none_or(|tool| tool == tool_name);
+        said.iter().rfind(speaks).is_some_and(|review| review.decision == ReviewKind::Dismissed)
+    }
 }
 
 /// Reads pairs of trace ids from CSV or JSON Lines, told by the first sign. A trace that stands twice on a side would

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
+use super::choice::{self, Period};
 use super::failure::Failure;
 use super::load::{self, DEFAULT_STORE, LoadArgs, ToJudge};
 use super::report::{Format, render};
@@ -76,7 +77,7 @@ pub(crate) struct Args {
     /// 검사한 비율이 기준선보다 이만큼(퍼센트포인트)까지 줄어도 넘어갑니다 (기본 1)
     #[arg(long, value_name = "수", requires = "baseline", default_value_t = 1, hide_default_value = true)]
     allow_coverage_drop: u32,
-    /// 나타난 근거를 기준선 파일로 씁니다. 있던 파일의 ignore 는 이어받습니다
+    /// 나타난 근거를 기준선 파일로 씁니다(오탐으로 넘긴 것은 뺍니다). 있던 파일의 ignore 는 이어받습니다
     #[arg(long, value_name = "파일", conflicts_with_all = ["trace", "agent", "tool", "verdict", "limit"])]
     write_baseline: Option<PathBuf>,
     /// 도구 설명 수정안: template(규칙으로 만듦, 기본) 또는 off
@@ -115,10 +116,11 @@ enum DraftArg {
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let verdicts = parse_verdicts(&args.verdict)?;
     let fail_on = parse_fail_on(&args.fail_on)?;
+    let period = korean_period(args.since.as_deref(), args.until.as_deref())?;
     let mut scope = Scope {
         trace_prefix: args.trace.as_ref().map(|prefix| prefix.to_lowercase()),
-        since_ns: args.since.as_deref().map(|text| korean_instant(text, 0)).transpose()?,
-        before_ns: args.until.as_deref().map(|text| korean_instant(text, DAY_NS)).transpose()?,
+        since_ns: period.since_ns,
+        before_ns: period.before_ns,
         tool_name: args.tool.clone(),
         tool_set: None,
     };
@@ -126,6 +128,12 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let earlier =
         args.write_baseline.as_deref().and_then(|path| baseline::read_earlier(path).transpose()).transpose()?;
     let ToJudge { store, tools } = load::open_store(texts, &args.paths, args.db.as_deref(), &args.load, &mut scope)?;
+    choice::known_agent(&store, args.agent.as_deref())?;
+    choice::known_tool(&store, args.tool.as_deref())?;
+    if let Some(prefix) = &args.trace {
+        choice::traces(&store, prefix)?;
+    }
+    period.tell_if_empty(texts, &store).map_err(Failure::from)?;
     let drafts = if args.draft == DraftArg::Template { DraftMode::Template } else { DraftMode::Off };
     let outcome = diagnose(&store, texts, &scope, drafts).map_err(Failure::from)?;
     let judgement = judgement(&scope, &outcome);
@@ -135,7 +143,10 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         agent: args.agent.as_deref(),
         is_part: args.trace.is_some() || args.tool.is_some() || !verdicts.is_empty() || args.limit.is_some(),
     };
-    let held = known.as_ref().map(|known| baseline::hold(known, &selected, &looked_at, args.allow_coverage_drop));
+    let mut held = known.as_ref().map(|known| baseline::hold(known, &selected, &looked_at, args.allow_coverage_drop));
+    if let Some(held) = held.as_mut().filter(|_| args.format.folds()) {
+        held.view.folded = Some(held.folded());
+    }
     let style = terminal::style(args.color, args.output.is_some());
     let options = report::Options { style, show_all: args.all, held: held.as_ref() };
     let text = render(texts, &store, &selected, args.format, &options)?;
@@ -189,11 +200,9 @@ fn select(outcome: Outcome, args: &Args, verdicts: &[Verdict]) -> Outcome {
     let by_agent =
         |run: &JudgedRun| args.agent.is_none() || run.diagnosis.agent_name.as_deref() == args.agent.as_deref();
     let by_verdict = |run: &JudgedRun| verdicts.is_empty() || has_any(run, verdicts);
+    let keeps_unjudged = args.agent.is_none() && verdicts.is_empty();
     let limit = args.limit.unwrap_or(usize::MAX);
-    let runs = outcome.runs.into_iter().filter(|run| by_agent(run) && by_verdict(run)).take(limit).collect();
-    // A run without a verdict or an agent fits no such filter.
-    let unjudged = if args.agent.is_some() || !verdicts.is_empty() { Vec::new() } else { outcome.unjudged };
-    Outcome { runs, unjudged, ..outcome }
+    outcome.filtered(keeps_unjudged, limit, |run| by_agent(run) && by_verdict(run))
 }
 
 fn has_any(run: &JudgedRun, verdicts: &[Verdict]) -> bool {
@@ -230,6 +239,15 @@ fn parse_fail_on(texts: &[String]) -> Result<Vec<Verdict>, Failure> {
         }
     }
     Ok(verdicts)
+}
+
+/// The period from one Korean date or instant to another, which is not before the first.
+pub(super) fn korean_period(since: Option<&str>, until: Option<&str>) -> Result<Period, Failure> {
+    let period = Period {
+        since_ns: since.map(|text| korean_instant(text, 0)).transpose()?,
+        before_ns: until.map(|text| korean_instant(text, DAY_NS)).transpose()?,
+    };
+    period.in_order(since, until)
 }
 
 /// A Korean date (to which `date_offset_ns` is added) or an instant, as nanoseconds since 1970 UTC.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::failure::Failure;
 use super::load::{self, LoadArgs, ToJudge};
 use super::terminal::{self, ColorChoice};
-use super::{exit, report};
+use super::{choice, exit, report};
 use crate::diagnose::{DraftMode, JudgedRun, diagnose};
 use crate::model::{Finding, Rule};
 use crate::render::Texts;
@@ -41,27 +41,18 @@ pub(crate) struct Args {
 
 /// Shows the run that the prefix names; more than one is refused with the list.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
-    let mut scope = Scope { trace_prefix: Some(args.trace.to_lowercase()), ..Scope::default() };
+    let mut scope = Scope::default();
     let ToJudge { store, .. } = load::open_store(texts, &args.paths, args.db.as_deref(), &args.load, &mut scope)?;
+    let trace_id = choice::one_trace(&store, &args.trace)?;
+    scope.trace_prefix = Some(trace_id.clone());
     let outcome = diagnose(&store, texts, &scope, DraftMode::Template).map_err(Failure::from)?;
-    let mut found: Vec<String> = outcome.runs.iter().map(|run| run.diagnosis.trace_id.clone()).collect();
-    found.extend(outcome.unjudged.iter().map(|run| run.trace_id.clone()));
-    let trace_id = match found.as_slice() {
-        [] => return Err(Failure::unreadable("trace_not_found").with("trace", &args.trace).into()),
-        [one] => one.clone(),
-        several => {
-            return Err(Failure::usage("trace_ambiguous")
-                .with("trace", &args.trace)
-                .with("count", several.len())
-                .with("traces", several.iter().take(10).cloned().collect::<Vec<_>>().join("\n"))
-                .into());
-        }
-    };
     let spans = store.spans_of(&trace_id).map_err(Failure::from)?;
-    let judged = outcome.runs.first();
+    // The whole id may be the beginning of a longer one.
+    let judged = outcome.runs.iter().find(|run| run.diagnosis.trace_id == trace_id);
+    let unjudged = outcome.unjudged.iter().find(|run| run.trace_id == trace_id);
     let explanation = Explanation {
         diagnosis: judged.map(|run| &run.diagnosis),
-        unjudged: outcome.unjudged.first().map(|run| run.reason.as_str()),
+        unjudged: unjudged.map(|run| run.reason.as_str()),
         nodes: report::tree_nodes(&spans, judged),
         derivations: judged.map(derivations).unwrap_or_default(),
     };

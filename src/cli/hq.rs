@@ -10,7 +10,7 @@ use super::load::StoreArg;
 use super::review::{ListFormat, parse_rule, person, required_reason};
 use super::store::midnight;
 use super::terminal::{self, ColorChoice};
-use super::{HELP_TEMPLATE, exit, load};
+use super::{HELP_TEMPLATE, choice, exit, load};
 use crate::hq::{Request, handoff};
 use crate::ingest::mask::Numbered;
 use crate::model::{Decided, HqDecision};
@@ -146,7 +146,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 rule,
                 decision,
                 reason,
-                decided_by: person(by.as_deref()),
+                decided_by: person(by.as_deref())?,
                 decided_at: crate::store::korean_time(decided_ns),
                 decided_ns,
             };
@@ -182,6 +182,9 @@ fn candidates(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let store = args.store.open_to_read()?;
     let mut masking = Numbered::new(document::mask_labels(texts));
     let handoff = handoff(&store, &request, &mut masking).map_err(Failure::from)?;
+    if handoff.runs.judged + handoff.runs.unjudged == 0 {
+        choice::tell_empty(texts, &store).map_err(Failure::from)?;
+    }
     drop(store);
     let text = match args.format {
         Format::Md => document::markdown(texts, &handoff, args.with_args),

@@ -5,6 +5,7 @@
 
 mod baseline;
 mod calls;
+mod choice;
 mod compare;
 mod diagnose;
 mod doctor;

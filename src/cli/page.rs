@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use chrono::NaiveDate;
 
-use super::diagnose::{DAY_NS, korean_instant};
+use super::diagnose::korean_period;
 use super::failure::Failure;
 use super::load::StoreArg;
-use super::{exit, report, terminal};
+use super::{choice, exit, report, terminal};
 use crate::diagnose::{DraftMode, JudgedRun, Outcome, diagnose};
 use crate::ingest::mask::Masker;
 use crate::model::{Rule, Verdict};
@@ -48,15 +48,17 @@ pub(crate) struct Args {
 
 /// Judges the store and writes the page.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
-    let scope = Scope {
-        since_ns: args.since.as_deref().map(|text| korean_instant(text, 0)).transpose()?,
-        before_ns: args.until.as_deref().map(|text| korean_instant(text, DAY_NS)).transpose()?,
-        ..Scope::default()
-    };
+    let period = korean_period(args.since.as_deref(), args.until.as_deref())?;
+    let scope = Scope { since_ns: period.since_ns, before_ns: period.before_ns, ..Scope::default() };
     let store = args.store.open_to_read()?;
+    choice::known_agent(&store, args.agent.as_deref())?;
+    period.tell_if_empty(texts, &store).map_err(Failure::from)?;
     let outcome = diagnose(&store, texts, &scope, DraftMode::Template).map_err(Failure::from)?;
     let (recurring, alone) = recurring(&outcome, args.agent.as_deref());
-    let outcome = of_agent(outcome, args);
+    let outcome = match args.agent.as_deref() {
+        None => outcome,
+        Some(agent) => outcome.filtered(false, usize::MAX, |run| run.diagnosis.agent_name.as_deref() == Some(agent)),
+    };
     let chosen = choose(&outcome, args.max_runs);
     let trace_ids = chosen.trace_ids();
     let spans = store.spans_of_runs(&trace_ids, args.with_args).map_err(Failure::from)?;
@@ -85,23 +87,6 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
 /// A date as people write it, and no instant.
 fn is_date(text: &str) -> bool {
     NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok()
-}
-
-/// The runs of the agent that was asked for. A run that cannot be judged has none.
-fn of_agent(outcome: Outcome, args: &Args) -> Outcome {
-    let Some(agent) = args.agent.as_deref() else { return outcome };
-    let runs: Vec<JudgedRun> =
-        outcome.runs.into_iter().filter(|run| run.diagnosis.agent_name.as_deref() == Some(agent)).collect();
-    let mut traces: BTreeMap<Option<String>, i64> = BTreeMap::new();
-    for run in &runs {
-        *traces.entry(run.tool_set.clone()).or_default() += 1;
-    }
-    let mut tool_sets = outcome.tool_sets;
-    tool_sets.retain_mut(|set| {
-        set.traces = traces.get(&set.tool_set).copied().unwrap_or_default();
-        set.traces > 0
-    });
-    Outcome { runs, unjudged: Vec::new(), tool_sets, ..outcome }
 }
 
 /// A run that is put on the page: its place among those judged, or among those that could not be.

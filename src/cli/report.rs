@@ -43,6 +43,11 @@ impl Format {
         matches!(self, Self::Junit | Self::Sarif | Self::Github)
     }
 
+    /// Whether it only counts runs in which nothing is new.
+    pub(crate) fn folds(self) -> bool {
+        matches!(self, Self::Table | Self::Md | Self::Github)
+    }
+
     /// Whether it has a place of its own for sentences on the baseline.
     pub(crate) fn has_sentences(self) -> bool {
         matches!(self, Self::Table | Self::Md)
@@ -70,6 +75,12 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// Runs that are folded, and their findings.
+    pub(crate) fn folded(&self) -> (u64, u64) {
+        let folded = (0..self.standings.len()).filter(|run| self.folds(*run));
+        folded.fold((0, 0), |(runs, findings), run| (runs + 1, findings + self.standings[run].len() as u64))
+    }
+
     /// Whether all findings of a run are known.
     fn folds(&self, run: usize) -> bool {
         self.standings.get(run).is_some_and(|run| !run.is_empty() && run.iter().all(|standing| !standing.counts()))

@@ -6,9 +6,9 @@ use super::diagnose::parse_verdict;
 use super::failure::Failure;
 use super::load::StoreArg;
 use super::terminal::{self, ColorChoice};
-use super::{HELP_TEMPLATE, exit, load};
+use super::{HELP_TEMPLATE, choice, exit, load};
 use crate::diagnose::{DraftMode, diagnose};
-use crate::model::{Finding, Review, ReviewKind, Rule, Verdict};
+use crate::model::{Finding, Review, ReviewKind, Rule, Verdict, is_blank};
 use crate::render::{Texts, review as words};
 use crate::store::{Scope, Store};
 
@@ -125,19 +125,19 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
 /// The reason without the blanks around it, which must leave something.
 pub(super) fn required_reason(reason: &str) -> Result<String, Failure> {
     let reason = reason.trim();
-    if reason.is_empty() { Err(Failure::usage("review_reason_blank")) } else { Ok(reason.to_owned()) }
+    if is_blank(reason) { Err(Failure::usage("review_reason_blank")) } else { Ok(reason.to_owned()) }
 }
 
 fn optional(reason: &Option<String>) -> String {
     reason.as_deref().unwrap_or_default().trim().to_owned()
 }
 
-/// Who says it: as named, else who is logged in.
-pub(super) fn person(by: Option<&str>) -> String {
+/// Who says it: as named, else who is logged in. Without either it is refused: nobody could be asked later.
+pub(super) fn person(by: Option<&str>) -> Result<String, Failure> {
     let named = by.map(str::to_owned);
     let logged_in = || ["USER", "LOGNAME"].iter().filter_map(|name| std::env::var(name).ok());
     let mut known = named.into_iter().chain(logged_in()).map(|name| name.trim().to_owned());
-    known.find(|name| !name.is_empty()).unwrap_or_else(|| "-".to_owned())
+    known.find(|name| !is_blank(name)).ok_or_else(|| Failure::usage("person_unknown"))
 }
 
 /// The rule of a verdict that is not the normal one.
@@ -154,7 +154,7 @@ pub(super) fn parse_rule(text: &str) -> Result<Rule, Failure> {
 fn review(texts: &Texts, about: &About, decision: ReviewKind, reason: &str) -> anyhow::Result<String> {
     let rule = parse_rule(&about.verdict)?;
     let store = about.store.open()?;
-    let trace_id = one_trace(&store, &about.trace)?;
+    let trace_id = choice::one_trace(&store, &about.trace)?;
     let findings = match decision {
         ReviewKind::Undone => {
             must_stand(&store, &trace_id, rule, about.tool.as_deref())?;
@@ -169,30 +169,12 @@ fn review(texts: &Texts, about: &About, decision: ReviewKind, reason: &str) -> a
         tool_name: about.tool.clone(),
         decision,
         reason: reason.to_owned(),
-        reviewer: person(about.by.as_deref()),
+        reviewer: person(about.by.as_deref())?,
         reviewed_at: crate::store::korean_time(reviewed_ns),
         reviewed_ns,
     };
     store.add_review(&review).map_err(Failure::from)?;
     Ok(words::reviewed(texts, &review, findings))
-}
-
-/// The one trace that the prefix names; more than one is refused with the list.
-fn one_trace(store: &Store, prefix: &str) -> Result<String, Failure> {
-    let prefix = prefix.to_lowercase();
-    let mut found = store.traces_with_prefix(&prefix)?;
-    if found.contains(&prefix) {
-        return Ok(prefix);
-    }
-    match found.len() {
-        0 => Err(Failure::unreadable("trace_not_found").with("trace", prefix)),
-        1 => Ok(found.remove(0)),
-        count => {
-            found.truncate(10);
-            let ambiguous = Failure::usage("trace_ambiguous").with("trace", prefix).with("count", count);
-            Err(ambiguous.with("traces", found.join("\n")))
-        }
-    }
 }
 
 /// How many findings of the run the words are about; none at all is a failure that names what was found.

@@ -67,8 +67,35 @@ pub struct Comparison {
     pub findings: Vec<FindingChange>,
     /// By agent: runs in which any rule holds.
     pub agents: Vec<AgentChange>,
-    /// Short names of the verdicts that got worse beyond chance.
-    pub regressions: Vec<&'static str>,
+    /// The rows of all three tables that got worse beyond chance, in the order of the tables.
+    pub regressions: Vec<Regression>,
+}
+
+/// A row that got worse beyond chance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Regression {
+    /// The table it stands in.
+    pub table: Table,
+    /// The tool, in the table of findings.
+    pub tool_name: Option<String>,
+    /// The verdict, in the tables of verdicts and findings; in JSON its Korean label.
+    pub verdict: Option<Verdict>,
+    /// Its short name.
+    pub name: Option<&'static str>,
+    /// The agent, in the table of agents; none there when it is unnamed.
+    pub agent_name: Option<String>,
+}
+
+/// A table of a comparison; the p values are corrected within each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Table {
+    /// By verdict.
+    Verdicts,
+    /// By tool and verdict.
+    Findings,
+    /// By agent.
+    Agents,
 }
 
 /// One side of a comparison.
@@ -88,6 +115,8 @@ pub struct Selected {
     pub unjudged: u64,
     /// Runs that are in no pair, and do not count.
     pub unpaired: u64,
+    /// Rules at a tool in a run of those that count that a person dismissed; they count nowhere.
+    pub dismissed: u64,
 }
 
 /// What a pair of runs came to.

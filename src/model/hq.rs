@@ -126,7 +126,8 @@ pub struct Group {
     pub runs: i64,
     /// Judged runs of the period that call the tool.
     pub runs_of_tool: i64,
-    /// The former of the latter, in tenths of a percent.
+    /// The former of the latter, in tenths of a percent; in JSON, as in CSV, in percent with one decimal.
+    #[serde(rename = "share_percent", serialize_with = "percent")]
     pub share_permille: i64,
     /// Runs of each day that has any, in order.
     pub days: Vec<DayRuns>,
@@ -150,6 +151,12 @@ pub struct Group {
     pub definitions: Vec<Definition>,
     /// What was decided last.
     pub decision: Option<EarlierDecision>,
+}
+
+/// Tenths of a percent as percent.
+fn percent<S: Serializer>(permille: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+    let [whole, tenths] = [permille / 10, permille % 10].map(|part| i32::try_from(part).unwrap_or(i32::MAX));
+    serializer.serialize_f64(f64::from(whole) + f64::from(tenths) / 10.0)
 }
 
 /// Runs of an agent.
@@ -243,4 +250,6 @@ pub struct EarlierDecision {
     pub decided: Decided,
     /// Runs of the group in the period that began after it.
     pub runs_after: i64,
+    /// Judged runs of the period that began after it, whatever is found in them: without any, nothing could come back.
+    pub judged_after: i64,
 }

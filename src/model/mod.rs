@@ -19,7 +19,7 @@ pub use answer::{Cell, Column, Example, Relation, RelationColumn, Row};
 pub use call::{CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, RecordedCall, SpecGap, SpecGapReason};
 pub use diagnosis::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use issue::{Issue, IssueCode, Severity};
-pub use review::{Decided, HqDecision, Review, ReviewKind};
+pub use review::{Decided, HqDecision, Review, ReviewKind, is_blank};
 pub use span::{ArgsForm, CallArg, ChatCall, ChatFailure, JsonType, Operation, SpanLink, SpanRow, Status};
 pub use standing::Standing;
 pub use store_info::{StoreInfo, TableClass, TableInfo, ToolSetInfo};

@@ -4,6 +4,18 @@ use serde::{Serialize, Serializer};
 
 use super::diagnosis::{Rule, Verdict};
 
+/// Whether a text says nothing to a reader: blanks, controls, and characters that leave no mark.
+#[must_use]
+pub fn is_blank(text: &str) -> bool {
+    let leaves_no_mark = |c: char| {
+        matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}')
+            || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2800}')
+            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}')
+            || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    text.chars().all(|c| c.is_whitespace() || c.is_control() || leaves_no_mark(c))
+}
+
 /// What a person says of a rule in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewKind {

@@ -12,15 +12,17 @@ pub enum Standing {
     New,
     /// The baseline has it.
     Known,
-    /// A person said why it does not count: in the baseline, or in a review.
+    /// A person said in the baseline why it does not count.
     Accepted(String),
+    /// A person dismissed it in a review, and said why.
+    Dismissed(String),
 }
 
 impl Standing {
     /// The same, unless a person dismissed the finding.
     #[must_use]
     pub fn reviewed(self, finding: &Finding) -> Self {
-        finding.dismissed_for().map_or(self, |reason| Self::Accepted(reason.to_owned()))
+        finding.dismissed_for().map_or(self, |reason| Self::Dismissed(reason.to_owned()))
     }
 
     /// Whether it counts.

@@ -6,6 +6,8 @@ use minijinja::value::Value;
 use super::Texts;
 use super::layout::{Style, plain, wrap};
 use super::markdown::cell;
+use super::review;
+use crate::model::ReviewKind;
 
 /// How findings stand to a baseline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,8 +16,13 @@ pub struct BaselineView {
     pub new: u64,
     /// Findings that it has.
     pub known: u64,
-    /// Findings that a person accepted.
+    /// Findings that the baseline says to ignore.
     pub accepted: u64,
+    /// Findings that a person dismissed in a review.
+    pub dismissed: u64,
+    /// Runs that the report only counts since none of their findings is new, and their findings; none where it shows
+    /// them.
+    pub folded: Option<(u64, u64)>,
     /// Entries that did not occur, though their agent ran; none when only a part of the runs was looked at.
     pub absent: Option<Vec<String>>,
     /// The set of rules that it was written with, when another one judged.
@@ -44,9 +51,15 @@ fn phrase(texts: &Texts, key: &str, values: Value) -> String {
 
 /// The sentences: a head, then points below it.
 fn sentences(texts: &Texts, view: &BaselineView) -> (String, Vec<String>) {
-    let values = context! { new => view.new, known => view.known, accepted => view.accepted };
+    let said = review::said(texts, ReviewKind::Dismissed);
+    let values = context! {
+        new => view.new, known => view.known, accepted => view.accepted, dismissed => view.dismissed, said,
+    };
     let head = phrase(texts, "counts", values);
     let mut points = Vec::new();
+    if let Some((runs, findings)) = view.folded.filter(|(runs, _)| *runs > 0) {
+        points.push(phrase(texts, "folded", context! { runs, findings }));
+    }
     for fall in &view.falls {
         let name = phrase(texts, fall.name, context! {});
         points.push(if fall.now.1 == 0 {
@@ -100,8 +113,9 @@ pub fn section(texts: &Texts, view: &BaselineView) -> String {
     format!("\n## {title}\n\n{}\n{}{points}", cell(&head), if points.is_empty() { "" } else { "\n" })
 }
 
-/// That a baseline was written: where, how many entries it has, and how many of them are accepted.
+/// That a baseline was written: where, how many entries it has, how many of them are accepted, and how many dismissed
+/// findings are not in it.
 #[must_use]
-pub fn written(texts: &Texts, path: &str, entries: usize, accepted: usize) -> String {
-    phrase(texts, "written", context! { path => plain(path), entries, accepted }) + "\n"
+pub fn written(texts: &Texts, path: &str, entries: usize, accepted: usize, dismissed: usize) -> String {
+    phrase(texts, "written", context! { path => plain(path), entries, accepted, dismissed }) + "\n"
 }

@@ -8,7 +8,9 @@ use super::layout::{Style, pad_end, pad_start, plain_short, thousands, width, wr
 use super::markdown::cell;
 use super::terminal::NAME_CHARS;
 use crate::model::Verdict;
-use crate::model::comparison::{AgentChange, Change, Comparison, FindingChange, Selected, SharePart, Test, Trend};
+use crate::model::comparison::{
+    AgentChange, Change, Comparison, FindingChange, Regression, Selected, SharePart, Table, Test, Trend,
+};
 
 /// Pairs that a report names; the JSON output has all.
 const LISTED: usize = 10;
@@ -76,14 +78,36 @@ fn foot(texts: &Texts, comparison: &Comparison) -> Vec<String> {
         Test::FisherExact => "fisher",
         Test::McNemarExact => "mcnemar",
     };
-    let regressions: Vec<&str> = comparison.regressions.clone();
-    let verdict = if regressions.is_empty() {
-        word(texts, "no_regression")
-    } else {
-        let labels = regressions.iter().filter_map(|name| Verdict::parse(name)).map(Verdict::label);
-        phrase(texts, "regression", context! { labels => labels.collect::<Vec<_>>().join(", ") })
+    let mut lines = regressions(texts, comparison);
+    lines.extend([test, "method", "intervals"].map(|key| word(texts, key)));
+    lines
+}
+
+/// What got worse beyond chance, a sentence for each table in which a row did; or one that nothing did.
+#[must_use]
+pub fn regressions(texts: &Texts, comparison: &Comparison) -> Vec<String> {
+    let name = |row: &Regression| {
+        let label = row.verdict.map_or("", Verdict::label);
+        match row.table {
+            Table::Verdicts => label.to_owned(),
+            Table::Findings => {
+                let tool = plain_short(row.tool_name.as_deref().unwrap_or_default(), NAME_CHARS);
+                format!("{tool} · {label}")
+            }
+            Table::Agents => agent(texts, row.agent_name.as_deref()),
+        }
     };
-    vec![verdict, word(texts, test), word(texts, "method")]
+    let tables = [
+        (Table::Verdicts, "regression"),
+        (Table::Findings, "regression_findings"),
+        (Table::Agents, "regression_agents"),
+    ];
+    let sentence = |(table, key): (Table, &str)| {
+        let names: Vec<String> = comparison.regressions.iter().filter(|row| row.table == table).map(name).collect();
+        (!names.is_empty()).then(|| phrase(texts, key, context! { names => names.join(", ") }))
+    };
+    let lines: Vec<String> = tables.into_iter().filter_map(sentence).collect();
+    if lines.is_empty() { vec![word(texts, "no_regression")] } else { lines }
 }
 
 /// How many of how many, and per cent with the interval.
@@ -167,7 +191,8 @@ fn side_text(texts: &Texts, side: &Selected) -> String {
         .collect();
     let values = context! {
         selection => plain_short(&side.selection, NAME_CHARS), runs => side.runs, calls => side.tool_calls,
-        unjudged => side.unjudged, unpaired => side.unpaired, rules => side.rule_set.as_str(),
+        unjudged => side.unjudged, unpaired => side.unpaired,
+        dismissed => side.dismissed, rules => side.rule_set.as_str(),
         sets => sets.join(", "),
     };
     phrase(texts, "side", values)

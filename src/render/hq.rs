@@ -99,6 +99,7 @@ struct DecisionView<'h> {
     by: &'h str,
     reason: String,
     runs_after: i64,
+    judged_after: i64,
 }
 
 #[derive(Serialize)]
@@ -181,6 +182,7 @@ fn group_view<'h>(group: &'h Group, days: (&str, i64)) -> GroupView<'h> {
             by: &earlier.decided.decided_by,
             reason: line(&earlier.decided.reason, ARGUMENT_CHARS),
             runs_after: earlier.runs_after,
+            judged_after: earlier.judged_after,
         }),
     }
 }
@@ -246,7 +248,7 @@ fn example_view(example: &Example, rule: Rule) -> ExampleView<'_> {
 }
 
 /// Columns of the CSV.
-const COLUMNS: [&str; 22] = [
+const COLUMNS: [&str; 23] = [
     "tool_name",
     "rule",
     "verdict",
@@ -269,6 +271,7 @@ const COLUMNS: [&str; 22] = [
     "decided_by",
     "decided_at",
     "runs_after_decision",
+    "judged_after_decision",
 ];
 
 /// A line for each group, candidates first. A text that a spreadsheet would take for a formula begins with `'`.
@@ -316,5 +319,6 @@ fn record(handoff: &Handoff, group: &Group, is_candidate: bool) -> [String; COLU
         decided.map(|earlier| no_formula(&earlier.decided.decided_by)).unwrap_or_default(),
         decided.map(|earlier| earlier.decided.decided_at.clone()).unwrap_or_default(),
         decided.map(|earlier| earlier.runs_after.to_string()).unwrap_or_default(),
+        decided.map(|earlier| earlier.judged_after.to_string()).unwrap_or_default(),
     ]
 }

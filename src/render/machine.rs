@@ -8,8 +8,9 @@ use minijinja::value::Value;
 
 use super::Texts;
 use super::layout::{plain, plain_short};
+use super::review;
 use super::terminal::{Assumptions, NAME_CHARS, RunView, UnjudgedView, against};
-use crate::model::{Coverage, Finding, Rule, Standing, Verdict};
+use crate::model::{Coverage, Finding, ReviewKind, Rule, Standing, Verdict};
 
 /// What is written.
 #[derive(Debug, Clone)]
@@ -104,6 +105,10 @@ pub(super) fn standing(texts: &Texts, standing: &Standing) -> String {
         Standing::Unasked | Standing::New => String::new(),
         Standing::Known => phrase(texts, "known", context! {}),
         Standing::Accepted(reason) => phrase(texts, "accepted", context! { reason => plain(reason) }),
+        Standing::Dismissed(reason) => {
+            let said = review::said(texts, ReviewKind::Dismissed);
+            phrase(texts, "dismissed", context! { said, reason => plain(reason) })
+        }
     }
 }
 
@@ -117,7 +122,12 @@ pub(super) fn counts(texts: &Texts, report: &MachineReport<'_>) -> String {
             write!(text, " · {} {count}", one.label()).expect("writing to a String cannot fail");
         }
     }
-    let known = report.runs.iter().filter(|run| verdict(run) != Verdict::Normal && !run.counts()).count();
-    let more = context! { unjudged => report.unjudged.len(), known };
+    let (dismissed, known): (Vec<_>, Vec<_>) = report
+        .runs
+        .iter()
+        .filter(|run| verdict(run) != Verdict::Normal && !run.counts())
+        .partition(|run| run.standings.iter().all(|(standing, _)| matches!(standing, Standing::Dismissed(_))));
+    let said = review::said(texts, ReviewKind::Dismissed);
+    let more = context! { unjudged => report.unjudged.len(), known => known.len(), dismissed => dismissed.len(), said };
     text + &phrase(texts, "counts_more", more)
 }

@@ -7,6 +7,7 @@
 pub mod baseline;
 pub mod calls;
 pub mod chart;
+pub mod choice;
 pub mod compare;
 pub mod doctor;
 pub mod draft;

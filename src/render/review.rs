@@ -7,7 +7,7 @@ use super::Texts;
 use super::layout::{Style, plain, plain_short, wrap};
 use super::markdown::cell;
 use super::terminal::{ARGUMENT_CHARS, NAME_CHARS, short_time};
-use crate::model::{Decided, Review, Rule};
+use crate::model::{Decided, Review, ReviewKind, Rule};
 
 fn phrase(texts: &Texts, key: &str, values: Value) -> String {
     texts.render("review_words.j2", context! { key, ..values }).trim().to_owned()
@@ -20,6 +20,11 @@ fn word(texts: &Texts, key: &str) -> String {
 /// The label of a mark in a report.
 pub(super) fn label(texts: &Texts) -> String {
     word(texts, "review")
+}
+
+/// The one word for what a person says of a finding.
+pub(super) fn said(texts: &Texts, decision: ReviewKind) -> String {
+    phrase(texts, "said", context! { decision => decision.as_str() })
 }
 
 /// What a person said of a finding, on one line: what, why, who, when.
@@ -68,7 +73,7 @@ fn of_review(texts: &Texts, review: &Review) -> Entry {
         trace_id: review.trace_id.clone(),
         rule: review.rule,
         tool: review.tool_name.clone().unwrap_or_else(|| word(texts, "every_tool")),
-        said: phrase(texts, "said", context! { decision => review.decision.as_str() }),
+        said: said(texts, review.decision),
         reason: review.reason.clone(),
         by: review.reviewer.clone(),
         at: short_time(&review.reviewed_at),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Texts;
 use super::layout::plain;
-use super::machine::{MachineReport, MachineRun, Place, level, phrase, told};
+use super::machine::{self, MachineReport, MachineRun, Place, level, phrase, told};
 use super::words::word;
 use crate::model::{Finding, Standing, Verdict};
 
@@ -255,10 +255,10 @@ fn result(
         partial_fingerprints: BTreeMap::from([(FINGERPRINT, digest.to_owned())]),
         baseline_state: has_baseline.then_some(if standing.counts() { "new" } else { "unchanged" }),
         suppressions: match standing {
-            Standing::Accepted(reason) => {
-                vec![Suppression { kind: "external", justification: plain(reason).into_owned() }]
+            Standing::Accepted(_) | Standing::Dismissed(_) => {
+                vec![Suppression { kind: "external", justification: machine::standing(texts, standing) }]
             }
-            _ => Vec::new(),
+            Standing::Unasked | Standing::New | Standing::Known => Vec::new(),
         },
         properties: json!({
             "trace_id": diagnosis.trace_id,

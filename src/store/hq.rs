@@ -61,16 +61,6 @@ pub struct HqArgumentsRow {
 }
 
 impl Store {
-    /// Start of the last run, nanoseconds since 1970 UTC; none when there is no run.
-    ///
-    /// # Errors
-    /// `Statement`.
-    pub fn last_start(&self) -> Result<Option<i64>, StoreError> {
-        self.connection
-            .query_row(include_str!("../../sql/queries/last_start.sql"), [], |row| row.get(0))
-            .map_err(StoreError::statement("queries/last_start.sql"))
-    }
-
     /// Makes the views for people that the rows below come from, once, over what the judgement keeps. Within a
     /// judgement, with which they go.
     ///

@@ -29,6 +29,36 @@ impl Store {
         self.rows(sql, params![prefix, format!("{prefix}g")], |row| row.get(0))
     }
 
+    /// Names of the agents that a run can have, in order.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn agents(&self) -> Result<Vec<String>, StoreError> {
+        self.rows(include_str!("../../sql/queries/agents.sql"), [], |row| row.get(0))
+    }
+
+    /// Starts of the first and of the last run, nanoseconds since 1970 UTC; none when there is no run.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn first_and_last_start(&self) -> Result<Option<(i64, i64)>, StoreError> {
+        let both = |row: &Row<'_>| Ok(row.get::<_, Option<i64>>(0)?.zip(row.get::<_, Option<i64>>(1)?));
+        self.connection
+            .query_row(include_str!("../../sql/queries/first_and_last_start.sql"), [], both)
+            .map_err(StoreError::statement("queries/first_and_last_start.sql"))
+    }
+
+    /// Whether any run began at or after the one instant and before the other; an end that is none is open.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn has_runs_between(&self, since_ns: Option<i64>, before_ns: Option<i64>) -> Result<bool, StoreError> {
+        let sql = include_str!("../../sql/queries/runs_between.sql");
+        self.connection
+            .query_row(sql, params![since_ns, before_ns], |row| row.get(0))
+            .map_err(StoreError::statement("queries/runs_between.sql"))
+    }
+
     /// Adds a review. Its time is moved behind the newest one when the clock was set back: the newest counts.
     ///
     /// # Errors

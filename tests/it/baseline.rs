@@ -334,14 +334,17 @@ fn formats_for_machines_say_how_each_finding_stands() {
     assert_eq!(states.iter().filter(|state| state.ends_with(" new")).count(), 1);
     assert!(states.contains(&"timeout-exceeded new".to_owned()) && states.contains(&"normal unchanged".to_owned()));
     let accepted = results.iter().find(|one| one["ruleId"] == "retry-over-limit").unwrap();
-    assert_eq!(accepted["suppressions"], json!([{"kind": "external", "justification": "OCR 은 원래 느립니다"}]));
+    assert_eq!(
+        accepted["suppressions"],
+        json!([{"kind": "external", "justification": "무시하기로 함: OCR 은 원래 느립니다"}])
+    );
     assert_eq!(results.iter().filter(|one| one.get("suppressions").is_some()).count(), 1);
     let junit = quick_junit::Report::deserialize_from_str(&with("junit")).unwrap();
     assert_eq!((junit.tests, junit.failures, junit.test_suites[0].skipped), (8, 1, 5));
     assert!(with("junit").contains("무시하기로 함: OCR 은 원래 느립니다"));
     let github = with("github");
     assert_eq!(github.lines().filter(|line| line.starts_with("::error")).count(), 1, "{github}");
-    assert!(github.contains("아는 것만 있어 접은 실행 5건"), "{github}");
+    assert!(github.contains("기준선에 있는 것만 있어 접은 실행 5건"), "{github}");
 }
 
 #[test]
@@ -429,6 +432,58 @@ fn writing_again_keeps_what_is_ignored_and_drops_what_is_gone() {
 }
 
 #[test]
+fn dismissed_findings_are_not_written_and_come_back_as_new() {
+    let place = Place::new();
+    let (db, path) = (place.db(), place.path("baseline.json"));
+    let run = |arguments: &[&str]| program().args(arguments).arg("--db").arg(&db).output().unwrap();
+    let (all, new) = (["diagnose", "--baseline", text(&path)], |output: &Output| {
+        let shown = stdout(output).replace("\n  ", " ");
+        shown[shown.find("기준선과 견줌").unwrap()..].lines().next().unwrap().to_owned()
+    });
+    assert!(run(&[&["ingest", SEED][..], &TOOLS].concat()).status.success());
+    let review = |command: &str, more: &[&str]| {
+        let about = ["review", command, "80a3", "--verdict", "timeout-exceeded", "--by", "김하나"];
+        let output = run(&[&about[..], more].concat());
+        assert!(output.status.success(), "{}", told(&output));
+    };
+    review("dismiss", &["--reason", "점검 시간"]);
+    let output = run(&["diagnose", "--write-baseline", text(&path)]);
+    assert!(told(&output).contains("오탐으로 넘긴 근거 1건은 쓰지 않았습니다"), "{}", told(&output));
+    assert!(!fs::read_to_string(&path).unwrap().contains("timeout-exceeded"));
+    let held = run(&all);
+    assert_eq!(status(&held), 0, "{}", told(&held));
+    let line = new(&held);
+    assert!(line.contains("새로 나타난 근거 0건") && line.contains("오탐으로 넘김 1건"), "{line}");
+    review("undo", &[]);
+    let held = run(&all);
+    assert_eq!(status(&held), 1);
+    assert!(new(&held).contains("새로 나타난 근거 1건") && !new(&held).contains("오탐으로"), "{}", new(&held));
+    // Nothing is dismissed now: all of it is written.
+    let output = run(&["diagnose", "--write-baseline", text(&path)]);
+    assert!(!told(&output).contains("오탐으로"), "{}", told(&output));
+    assert_eq!(status(&run(&all)), 0);
+}
+
+/// Runs in which nothing is new are not shown: how many they are, and their findings, is said.
+#[test]
+fn folded_runs_are_counted_where_they_are_not_shown() {
+    let place = Place::new();
+    let (path, _) = written(&place);
+    let told_by = |format: &str, more: &[&str]| {
+        let output = diagnose(SEED, &[&["--baseline", text(&path), "--format", format], more].concat());
+        (stdout(&output) + &told(&output)).replace("\n  ", " ")
+    };
+    for format in ["table", "md", "github"] {
+        let told = told_by(format, &[]);
+        assert!(told.contains("새로 나타난 근거가 없는 실행 6건(근거 7건)은 접었습니다"), "{format}: {told}");
+    }
+    for format in ["json", "junit", "sarif"] {
+        assert!(!told_by(format, &[]).contains("접었습니다"), "{format}");
+    }
+    assert!(!told_by("table", &["--verdict", "normal"]).contains("근거가 없는 실행"), "none is folded");
+}
+
+#[test]
 fn both_flags_compare_first_and_write_then() {
     let place = Place::new();
     let (old, new) = (place.path("old.json"), place.path("new.json"));
@@ -443,7 +498,8 @@ fn both_flags_compare_first_and_write_then() {
 fn wrong_files_and_flags_are_told() {
     let place = Place::new();
     let (path, mut value) = written(&place);
-    value["findings"][0]["ignore"] = json!({"reason": " "});
+    // Blank, and a sign that leaves no mark.
+    value["findings"][0]["ignore"] = json!({"reason": " \u{200b}"});
     rewrite(&path, &value);
     let before = fs::read_to_string(&path).unwrap();
     let not_json = place.write("not.json", "{");

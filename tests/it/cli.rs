@@ -155,7 +155,6 @@ fn filters_select_runs() {
     };
     assert_eq!(count(&[]), 8);
     assert_eq!(count(&["--trace", "7F21"]), 1);
-    assert_eq!(count(&["--trace", "ffff"]), 0);
     assert_eq!(count(&["--agent", "예산 집행 질의 에이전트"]), 3);
     assert_eq!(count(&["--tool", "petition_search"]), 1);
     assert_eq!(count(&["--verdict", "args-mismatch"]), 2);
@@ -261,7 +260,6 @@ fn files_that_cannot_be_read_are_told_with_status_3() {
         (vec!["diagnose", SEED[0], "--tools", SEED[0]], "traces.jsonl"),
         (vec!["diagnose", "--db", "no-store.duckdb"], "no-store.duckdb"),
         (vec!["diagnose", "--db", text(&not_a_store)], "notes.duckdb"),
-        (vec!["explain", "ffff", SEED[0]], "ffff"),
         (vec!["diagnose", "fixtures/seed/tools.json"], "tools.json"),
     ] {
         let output = run(&arguments);

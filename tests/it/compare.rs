@@ -28,6 +28,7 @@ fn run(id: usize, agent: &str, hits: &[(Rule, &str)]) -> Judged {
         tool_set: None,
         tool_calls: 2,
         hits: hits.iter().map(|(rule, tool)| Hit { rule: *rule, tool_name: (*tool).to_owned(), calls: 1 }).collect(),
+        dismissed: 0,
     }
 }
 
@@ -42,6 +43,15 @@ fn side(first: usize, wrong: usize, normal: usize) -> Side {
 
 fn change_of(comparison: &Comparison, verdict: Verdict) -> taco_trace::model::comparison::Change {
     comparison.verdicts.iter().find(|row| row.verdict == verdict).unwrap().change
+}
+
+/// The rows that got worse, each in a word: the verdict, the tool and the verdict, or the agent.
+fn worse(comparison: &Comparison) -> Vec<String> {
+    let told = comparison.regressions.iter().map(|row| {
+        let parts = [row.tool_name.as_deref(), row.name, row.agent_name.as_deref()];
+        format!("{:?} {}", row.table, parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+    });
+    told.collect()
 }
 
 const HIDDEN: Verdict = Verdict::Found(Rule::ErrorHidden);
@@ -73,11 +83,32 @@ fn regression_begins_where_the_corrected_p_is_below_alpha() {
         let change = change_of(&comparison, HIDDEN);
         assert_eq!(change.beyond_chance, beyond, "{wrong}: {change:?}");
         assert!(change.p_corrected >= change.p);
-        let expected: &[&str] = if beyond { &["error-hidden", "normal"] } else { &[] };
-        assert_eq!(comparison.regressions, expected);
+        // The rows of one tool and of one agent stand alone in their tables: nothing is corrected there.
+        let of_both = ["Verdicts error-hidden", "Verdicts normal", "Findings t error-hidden", "Agents a"];
+        assert_eq!(worse(&comparison), if beyond { &of_both[..] } else { &of_both[2..] });
+        assert_eq!(worse(&compare(&side(0, 0, 20), &side(1000, 4, 16))), [""; 0]);
         // The same the other way round is no regression.
         assert!(compare(&side(1000, wrong, 20 - wrong), &side(0, 0, 20)).regressions.is_empty());
     }
+}
+
+/// What is wrong moves from one tool to another, or from one agent to another: the verdicts stay as they were.
+#[test]
+fn tool_or_agent_alone_is_a_regression() {
+    let made = |first: usize, hits: &dyn Fn(usize) -> Vec<(Rule, &'static str)>| {
+        let runs = (0..32).map(|place| run(first + place, ["a", "b"][place % 2], &hits(place)));
+        Side { runs: runs.collect(), ..side(0, 0, 0) }
+    };
+    let of_tool = |tool: &'static str| {
+        made(if tool == "t" { 0 } else { 1000 }, &move |place| {
+            if place < 16 { vec![(Rule::ErrorHidden, tool)] } else { Vec::new() }
+        })
+    };
+    assert_eq!(worse(&compare(&of_tool("t"), &of_tool("u"))), ["Findings u error-hidden"]);
+    let of_agent = |odd: usize| {
+        made(odd * 1000, &move |place| if place % 2 == odd { vec![(Rule::ErrorHidden, "t")] } else { Vec::new() })
+    };
+    assert_eq!(worse(&compare(&of_agent(0), &of_agent(1))), ["Agents b"]);
 }
 
 #[test]
@@ -120,14 +151,17 @@ fn pairs_are_tested_by_what_changed_within_them() {
     assert_eq!((change.base_only, change.head_only), (Some(0), Some(7)));
     assert_eq!(change.p, Some(0.015625));
     assert_eq!(change.p_corrected, Some(0.03125));
-    assert_eq!(comparison.regressions, ["error-hidden", "normal"]);
+    assert_eq!(worse(&comparison)[..2], ["Verdicts error-hidden", "Verdicts normal"]);
     assert_eq!(comparison.test, Test::McNemarExact);
     let summary = comparison.pairs.as_ref().unwrap();
     assert_eq!((summary.pairs, summary.newly_wrong.len(), summary.repaired.len()), (10, 7, 0));
-    // Six of ten: p 0.03125, corrected 0.0625.
+    // Six of ten: p 0.03125, corrected 0.0625 among the verdicts. Five of ten: p 0.0625.
     let comparison =
         compare_pairs(&base, &side(1000, 6, 4), &pairs((0..10).map(|place| (place, 1000 + place)))).unwrap();
-    assert!(comparison.regressions.is_empty());
+    assert_eq!(worse(&comparison), ["Findings t error-hidden", "Agents a"]);
+    let comparison =
+        compare_pairs(&base, &side(1000, 5, 5), &pairs((0..10).map(|place| (place, 1000 + place)))).unwrap();
+    assert_eq!(worse(&comparison), [""; 0]);
 }
 
 #[test]
@@ -377,7 +411,8 @@ fn wrong_selections_are_told() {
         ("date:2026-10-02..2026-10-01", "batch:2", None, 2, "2026-10-02..2026-10-01"),
         ("rules:v9", "rules:v2", None, 2, "v1, v2"),
         ("batch:9", "batch:2", None, 2, "고른 실행이 없습니다: `batch:9`"),
-        ("batch:1", "agent:아무도", None, 2, "agent:아무도"),
+        ("batch:1", "agent:아무도", None, 2, "그런 에이전트의 실행이 없습니다: `아무도`"),
+        ("date:2026-12-01", "batch:1", None, 2, "(있는 실행은 2026-09-28 ~ 2026-10-16 에 시작했습니다)"),
         ("tools:ffff", "batch:2", None, 2, "ffff"),
         ("batch:1", "batch:1", None, 2, "양쪽에"),
         ("rules:v2", "rules:v2", None, 2, "280건"),
@@ -388,7 +423,8 @@ fn wrong_selections_are_told() {
         ("batch:1", "batch:2", Some(&short), 3, "short.jsonl:1"),
         ("batch:1", "batch:2", Some(&broken), 3, "broken.jsonl:2"),
         ("batch:1", "batch:2", Some(&missing), 3, "missing.csv"),
-        ("rules:v1", "rules:v2", Some(&none), 2, "양쪽에"),
+        ("rules:v1", "rules:v2", Some(&none), 2, "도움말: `--pairs` 를 빼세요"),
+        ("rules:v2", "rules:v2", Some(&none), 2, "양쪽에"),
     ] {
         let mut arguments = vec!["--base", base, "--head", head];
         arguments.extend(pairs.iter().flat_map(|path| ["--pairs", path.as_str()]));
@@ -509,8 +545,70 @@ fn fail_on_regression_sets_the_status() {
     assert_eq!(status("batch:1", "batch:2", &[]), 0);
     assert_eq!(status("batch:1", "batch:2", &["--fail-on-regression"]), 1);
     assert_eq!(status("batch:2", "batch:1", &["--fail-on-regression"]), 0);
+    // What failed is named, where the output itself may not be looked at on standard error too.
+    let failing = ["--base", "batch:1", "--head", "batch:2", "--fail-on-regression"];
+    let table = compared(&place.db(), &failing);
+    let shown = String::from_utf8(table.stdout.clone()).unwrap();
+    let names = [
+        "나빠진 판정이 있습니다: 도구 정의와 맞지 않는 인자로 부름, 정상 완료",
+        "나빠진 도구·판정이 있습니다: budget_api · 도구 정의와 맞지 않는 인자로 부름",
+    ];
+    let flat = shown.replace("\n  ", " ");
+    assert!(names.iter().all(|name| flat.contains(name)), "{shown}");
+    assert!(table.stderr.is_empty());
+    let json = compared(&place.db(), &[&failing[..], &["--format", "json"]].concat());
+    assert!(names.iter().all(|name| told(&json).contains(name)), "{}", told(&json));
+    let rows: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(
+        rows["regressions"][0],
+        serde_json::json!({
+            "table": "verdicts", "tool_name": null, "verdict": "도구 정의와 맞지 않는 인자로 부름", "name": "args-mismatch",
+            "agent_name": null,
+        })
+    );
+    let tables: Vec<&str> =
+        rows["regressions"].as_array().unwrap().iter().map(|row| row["table"].as_str().unwrap()).collect();
+    assert_eq!(tables, ["verdicts", "verdicts", "findings"]);
     // Three of twelve may be chance.
     assert_eq!(status("batch:1", "batch:3", &["--fail-on-regression"]), 0);
+}
+
+#[test]
+fn dismissed_findings_count_on_neither_side() {
+    let place = Place::new();
+    let db = days(&place);
+    let rules = ["--base", "rules:v1", "--head", "rules:v2", "--format", "json"];
+    let counted = || -> Value { serde_json::from_str(&stdout(&compared(&db, &rules))).unwrap() };
+    let row = |found: &Value| {
+        let rows = found["findings"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["tool_name"] == "get_budget_status" && row["name"] == "undefined-tool");
+        row.map(|row| [row["base"]["runs"].as_u64().unwrap(), row["head"]["runs"].as_u64().unwrap()])
+    };
+    let before = counted();
+    assert_eq!((row(&before), &before["base"]["dismissed"]), (Some([3, 3]), &0.into()));
+    let store = Store::open_existing(&db).unwrap();
+    let sql = "SELECT trace_id FROM findings WHERE tool_name = 'get_budget_status' AND rule = 'undefined_tool' \
+               ORDER BY trace_id";
+    let traces: Vec<String> = store.query_text(sql).unwrap().into_iter().flatten().flatten().collect();
+    drop(store);
+    let review = |command: &str, trace: &str, more: &[&str]| {
+        let mut review = program();
+        review.args(["review", command, trace, "--verdict", "undefined-tool", "--by", "김하나", "--db"]).arg(&db);
+        let output = review.args(more).output().unwrap();
+        assert!(output.status.success(), "{}", told(&output));
+    };
+    review("dismiss", &traces[0], &["--reason", "시험"]);
+    review("dismiss", &traces[1], &["--reason", "시험", "--tool", "get_budget_status"]);
+    review("confirm", &traces[2], &[]);
+    let after = counted();
+    assert_eq!(row(&after), Some([1, 1]));
+    assert_eq!((&after["base"]["dismissed"], &after["head"]["dismissed"]), (&2.into(), &2.into()));
+    let table = stdout(&compared(&db, &rules[..4])).replace("\n      ", " ");
+    assert_eq!(table.matches("오탐으로 넘긴 판정 2건은 뺌").count(), 2, "{table}");
+    // The newest word counts, also where the one was of a tool and the other of all.
+    review("undo", &traces[1], &[]);
+    review("confirm", &traces[0], &["--tool", "get_budget_status"]);
+    assert_eq!(counted(), before);
 }
 
 #[test]

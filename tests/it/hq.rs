@@ -279,25 +279,55 @@ fn decision_is_shown_with_the_runs_after_it() {
     let shown = || {
         let made = made(&store, &request(None, None, 2));
         let decision = one(&made).decision.clone();
-        decision.map(|earlier| (earlier.decided.decision, earlier.runs_after))
+        decision.map(|earlier| (earlier.decided.decision, earlier.runs_after, earlier.judged_after))
     };
     assert_eq!(shown(), None);
     store.add_decision(&Decided { tool_name: "other".to_owned(), ..decided(HqDecision::Hold, 0) }).unwrap();
     store.add_decision(&Decided { rule: Rule::ErrorHidden, ..decided(HqDecision::Hold, 0) }).unwrap();
     assert_eq!(shown(), None);
     store.add_decision(&decided(HqDecision::Hold, MONDAY_NS + 9)).unwrap();
-    assert_eq!(shown(), Some((HqDecision::Hold, 2)));
+    assert_eq!(shown(), Some((HqDecision::Hold, 2, 2)));
     // A run that starts with the decision did not come after it.
     store.add_decision(&decided(HqDecision::FixHere, MONDAY_NS + 10)).unwrap();
-    assert_eq!(shown(), Some((HqDecision::FixHere, 1)));
+    assert_eq!(shown(), Some((HqDecision::FixHere, 1, 1)));
     // The newest counts although the clock was set back.
     store.add_decision(&decided(HqDecision::HandOver, MONDAY_NS)).unwrap();
-    assert_eq!(shown(), Some((HqDecision::HandOver, 1)));
+    assert_eq!(shown(), Some((HqDecision::HandOver, 1, 1)));
     let text = everything(&store, false);
     assert!(text.contains("이전 결정: HQ 전달 · 2026-10-12 09:00 · me · 이유: because"), "{text}");
     assert!(text.contains("그 뒤에 시작한 실행 1건에서 다시 나타났습니다."), "{text}");
     store.add_decision(&decided(HqDecision::HandOver, MONDAY_NS + 20)).unwrap();
-    assert!(everything(&store, false).contains("그 뒤에 시작한 실행에서 다시 나타나지 않았습니다."));
+    // No run began after it: nobody can say whether it comes back.
+    assert_eq!(shown(), Some((HqDecision::HandOver, 0, 0)));
+    let text = everything(&store, false);
+    assert!(text.contains("그 뒤에 시작한 실행이 없어 다시 나타나는지 아직 모릅니다."), "{text}");
+    assert!(!text.contains("다시 나타나지 않았습니다") && text.contains(",0,0\n"), "{text}");
+}
+
+#[test]
+fn decision_after_which_other_runs_began_did_not_come_back() {
+    let mut fixture = Fixture::new().tool(tool("a"));
+    for (trace, agent, tool, start_ns) in
+        [("1", "x", "ghost", MONDAY_NS), ("2", "y", "ghost", MONDAY_NS + 10), ("3", "y", "other", MONDAY_NS + 20)]
+    {
+        fixture = ghost(fixture, trace, agent, tool, start_ns);
+    }
+    let store = fixture.store();
+    store.add_decision(&decided(HqDecision::HandOver, MONDAY_NS + 10)).unwrap();
+    let text = everything(&store, false);
+    assert!(text.contains("이 기간에 그 뒤에 시작한 실행 1건에서는 다시 나타나지 않았습니다."), "{text}");
+}
+
+#[test]
+fn share_has_one_name_and_unit() {
+    let store = ghosts(&[("1", "x", MONDAY_NS), ("2", "y", MONDAY_NS + 10)]);
+    let mut made = made(&store, &request(None, None, 2));
+    for (permille, percent) in [(0, "0.0"), (1, "0.1"), (286, "28.6"), (333, "33.3"), (1000, "100.0")] {
+        made.candidates[0].share_permille = permille;
+        let json = serde_json::to_string(&made).unwrap();
+        assert!(json.contains(&format!("\"share_percent\":{percent},")) && !json.contains("permille"), "{json}");
+        assert!(document::csv(&made).contains(&format!(",{percent},")), "{percent}");
+    }
 }
 
 // against a naive grouping
@@ -672,9 +702,19 @@ fn no_candidate_is_said_and_is_no_failure() {
     let text = hq_text(&place, &["--min-agents", "5"]);
     assert!(text.contains("이 기간에 에이전트 5개 이상에서 되풀이된 도구·판정이 없습니다."), "{text}");
     assert!(text.contains("## 에이전트 5개 미만에서만 나온 것\n\n- budget_api"), "{text}");
-    let nothing = hq_text(&place, &["--since", "2026-12-01"]);
+    let empty = |more: &[&str]| {
+        let output = hq(&place, &[&["--since", "2026-12-01"], more].concat());
+        assert_eq!(output.status.code(), Some(0));
+        assert!(
+            told(&output).starts_with("그 기간에 시작한 실행이 없습니다. 있는 실행은 2026-09-28 ~ "),
+            "{}",
+            told(&output)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let nothing = empty(&[]);
     assert!(nothing.contains("되풀이된 도구·판정이 없습니다.") && !nothing.contains("에서만 나온 것"), "{nothing}");
-    let rows = hq_text(&place, &["--since", "2026-12-01", "--format", "csv"]);
+    let rows = empty(&["--format", "csv"]);
     assert_eq!(rows.lines().count(), 1);
 }
 
@@ -721,6 +761,7 @@ fn wrong_use_is_told() {
         (&[&decide[..], &["--reason", "x"]].concat(), "--hand-over"),
         (&[&decide[..], &["--hold", "--fix-here", "--reason", "x"]].concat(), "--fix-here"),
         (&[&decide[..], &["--hold", "--reason", "  "]].concat(), "이유가 비어"),
+        (&[&decide[..], &["--hold", "--reason", "\u{200b}"]].concat(), "이유가 비어"),
         (&["decide", "budget_api", "normal", "--hold", "--reason", "x"], "normal"),
         (&["decide", "budget_api", "nothing", "--hold", "--reason", "x"], "args-mismatch"),
         (&["decide", "budget", "args-mismatch", "--hold", "--reason", "x"], "`budget`"),

@@ -344,7 +344,7 @@ fn filters_limit_and_output_hold_for_every_format() {
         assert_eq!(count(&["--trace", "80a3"]), 1, "{format}");
         assert_eq!(count(&["--limit", "1"]), 1, "{format}");
         assert_eq!(count(&["--limit", "0"]), 0, "{format}");
-        assert_eq!(count(&["--agent", "nobody"]), 0, "{format}");
+        assert_eq!(count(&["--agent", "인사 문의 에이전트"]), 1, "{format}");
         assert_eq!(count(&["--verdict", "timeout-exceeded"]), 1, "{format}");
         assert_eq!(count(&["--until", "2026-10-06"]), 0, "{format}");
         let path = place.path(format);
@@ -382,10 +382,12 @@ fn dismissed_finding_is_shown_as_such_and_does_not_count() {
     assert_eq!((junit.failures, junit.test_suites[0].skipped), (0, 1));
     let log = sarif(&one("sarif"));
     let result = &results(&log)[0];
-    assert_eq!(result["suppressions"][0]["justification"], "점검 시간");
+    assert_eq!(result["suppressions"][0]["justification"], "오탐으로 넘김: 점검 시간");
+    assert!(one("junit").contains("message=\"오탐으로 넘김: 점검 시간\""), "{}", one("junit"));
     assert!(result.get("baselineState").is_none());
     let github = one("github");
-    assert!(github.lines().count() == 1 && github.contains("아는 것만 있어 접은 실행 1건"), "{github}");
+    assert!(github.lines().count() == 1 && github.contains("(오탐으로 넘김 판정만 있어 접은 실행 1건)"), "{github}");
+    assert!(!github.contains("기준선"), "{github}");
     // What is dismissed in one run is no new finding of that run either.
     let baseline = place.path("baseline.json");
     let others = ["--db", db, "--until", "2026-10-07 09:31:00"];
@@ -393,6 +395,27 @@ fn dismissed_finding_is_shown_as_such_and_does_not_count() {
     assert!(diagnose("json", &[&others[..], &["--write-baseline", path]].concat()).status.success());
     let held = diagnose("json", &["--db", db, "--baseline", path, "--trace", "80a3"]);
     assert_eq!(held.status.code(), Some(0), "{}", told(&held));
+    let counts = told(&held).replace("\n  오탐", " 오탐");
+    assert!(counts.contains("기준선에 있음 0건 · 무시하기로 함 0건 · 오탐으로 넘김 1건"), "{counts}");
+    let github = text(&diagnose("github", &["--db", db, "--baseline", path]));
+    assert!(github.contains("(기준선에 있는 것만 있어 접은 실행 1건) (오탐으로 넘김 판정만 있어"), "{github}");
+}
+
+/// Of two verdicts the first is dismissed: the annotation is of the other, and says so.
+#[test]
+fn annotation_is_of_what_counts() {
+    let place = Place::new();
+    let db = place.db();
+    let db = db.to_str().unwrap();
+    let review = ["review", "dismiss", "a5f0", "--verdict", "undefined-tool", "--reason", "시험", "--db", db];
+    for arguments in [[&["ingest"][..], &SEED, &["--db", db]].concat(), review.to_vec()] {
+        assert!(program().args(&arguments).output().unwrap().status.success(), "{arguments:?}");
+    }
+    let github = text(&diagnose("github", &["--db", db, "--trace", "a5f0"]));
+    let line = github.lines().next().unwrap();
+    assert!(line.starts_with("::error title=도구 오류 뒤에도 성공처럼 답함,"), "{line}");
+    assert!(line.ends_with(" · 오탐으로 넘김: 정의에 없는 도구를 부름)"), "{line}");
+    assert!(!github.contains("접은 실행"), "{github}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod args;
 mod baseline;
 mod calls;
 mod chat;
+mod choice;
 mod cli;
 mod compare;
 mod convention;

@@ -162,10 +162,8 @@ fn what_cannot_be_reviewed_is_told() {
     let place = seed();
     let reason = ["--reason", "시험"];
     for (trace, verdict, more, status, named) in [
-        ("ffff", "error-hidden", &reason[..], 3, "ffff"),
-        ("not hex", "error-hidden", &reason, 3, "not hex"),
+        ("ffff", "error-hidden", &reason[..], 2, "ffff"),
         ("8", "error-hidden", &reason, 2, "80a3f6d21c7e48b5b04a9e3c6f1d2208\n81c95e0b"),
-        ("", "error-hidden", &reason, 2, "8개입니다"),
         ("a5f0", "timeout-exceeded", &reason, 2, "도구 오류 뒤에도 성공처럼 답함 (get_budget_status)"),
         ("a5f0", "error-hidden", &["--reason", "시험", "--tool", "budget_api"], 2, "(budget_api)"),
         (NORMAL, "error-hidden", &reason, 2, "걸린 판정이 없습니다"),
@@ -173,6 +171,8 @@ fn what_cannot_be_reviewed_is_told() {
         ("a5f0", "정상 완료", &reason, 2, "정상 완료"),
         ("a5f0", "nothing", &reason, 2, "nothing"),
         ("a5f0", "error-hidden", &["--reason", " \t"], 2, "이유가 비어"),
+        ("a5f0", "error-hidden", &["--reason", "\u{200b}\u{feff} \u{3164}"], 2, "이유가 비어"),
+        ("a5f0", "error-hidden", &["--reason", "\u{202e}"], 2, "이유가 비어"),
         ("a5f0", "error-hidden", &[], 2, "--reason"),
     ] {
         let output = run(&place, &[&["review", "dismiss", trace, "--verdict", verdict], more].concat());
@@ -208,7 +208,23 @@ fn korean_verdict_and_whole_id_are_taken() {
     let mut nobody = program();
     nobody.args(["review", "confirm", TWO, "--verdict", "error-hidden", "--db"]).arg(place.db());
     let output = nobody.env_remove("USER").env("LOGNAME", "  ").output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert!(told(&output).contains("`--by 이름` 으로 적으세요"), "{}", told(&output));
+    // Named, or by the other variable.
+    nobody.args(["--by", "\u{200b}"]);
+    assert_eq!(nobody.output().unwrap().status.code(), Some(2));
+    nobody.env("LOGNAME", "second");
+    assert_eq!(nobody.output().unwrap().status.code(), Some(0));
     let who: Vec<Value> = listed(&place, &[]).into_iter().map(|row| row["reviewer"].clone()).collect();
-    assert_eq!(who, ["login", "-"]);
+    assert_eq!(who, ["login", "second"]);
+}
+
+#[test]
+fn blank_is_what_leaves_no_mark() {
+    for blank in ["", " \t\n", "\u{200b}", "\u{feff}\u{2060}", "\u{3164}\u{115f}\u{1160}\u{ffa0}", "\u{ad}\u{2800}"] {
+        assert!(taco_trace::model::is_blank(blank), "{blank:?}");
+    }
+    for said in ["가", "?", "\u{200b}x", "ㄱ", "…"] {
+        assert!(!taco_trace::model::is_blank(said), "{said:?}");
+    }
 }

@@ -76,6 +76,8 @@ impl Place {
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taco-trace"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("NO_COLOR").env_remove("COLUMNS").stdin(Stdio::null());
+    // Where tests run nobody may be logged in, and who reviews has to have a name.
+    command.env("USER", "tester");
     command
 }
 

@@ -3,7 +3,7 @@
 (() => {
   const WORDS = {
     all: "모든 실행", attention: "문제 있는 실행", attentionMore: "문제 있는 실행과 판정 불가", calls: "호출", took: "걸린 시간", allAgents: "모든 에이전트", allTools: "모든 도구",
-    nobody: "(이름 없음)", dismissed: "검토에서 제외", confirmed: "검토에서 확인", with: "함께",
+    nobody: "(이름 없음)", dismissed: "오탐으로 넘김", confirmed: "맞다고 확인함", with: "함께",
     evidence: "근거", fix: "고칠 곳", draft: "수정안", notes: "참고", spans: "span 의 시간",
     item: "항목", recorded: "기록", defined: "정의", cells: "판정이 기댄 칸", schema: "인자 스키마", args: "인자",
     trace: "trace_id", chosen: "고른 것", dark: "어둡게", light: "밝게",
