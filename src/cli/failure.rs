@@ -31,6 +31,11 @@ impl Failure {
         Self { kind, values: BTreeMap::new(), exit: exit::USAGE }
     }
 
+    /// What was being written, should the disk have been full: a key of the template. Other failures stay as they are.
+    pub(crate) fn while_writing(self, what: &'static str) -> Self {
+        if self.kind == "disk_full" { self.with("problem", what) } else { self }
+    }
+
     /// Adds a value.
     pub(crate) fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
         self.values.insert(name, value.to_string());

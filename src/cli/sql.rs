@@ -141,7 +141,9 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let asking = Asking::open(&args.db, access).map_err(|error| opening_failure(&args.db, error))?;
     cancel_on_interrupt(asking.canceller())?;
     let look = look(args);
-    let Some(found) = found else { return prompt::run(texts, &asking, &args.db, access, look) };
+    let Some(found) = found else {
+        return prompt::run(texts, &asking, &args.db, access, look).map_err(|error| of_output(error, None, false));
+    };
     let mut printer = Printer::new(texts, look, terminal::ResultWriter::open(args.output.as_deref())?);
     if args.format == Format::Parquet && printer.parquet_path().is_none() {
         // DuckDB writes the file itself: a device or a pipe would stay empty.
@@ -154,14 +156,21 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     };
     match answered.and_then(|()| printer.finish()) {
         Ok(()) => Ok(exit::OK),
-        Err(error) => match error.downcast_ref::<AskError>() {
-            Some(AskError::Cancelled) => {
-                terminal::tell(&(words::word(texts, "cancelled") + "\n"));
-                Ok(exit::INTERRUPTED)
-            }
-            _ => Err(error),
-        },
+        Err(error) if matches!(error.downcast_ref(), Some(AskError::Cancelled)) => {
+            terminal::tell(&(words::word(texts, "cancelled") + "\n"));
+            Ok(exit::INTERRUPTED)
+        }
+        Err(error) => Err(of_output(error, args.output.as_deref(), args.write)),
     }
+}
+
+/// What writing an answer came to, with the place that it was written to. Statements that wrote have done so.
+fn of_output(error: anyhow::Error, output: Option<&Path>, is_write: bool) -> anyhow::Error {
+    let error = match error.downcast::<io::Error>() {
+        Ok(error) => terminal::not_written(output, error),
+        Err(error) => error,
+    };
+    if is_write { terminal::not_told(error, "sql_not_told") } else { error }
 }
 
 fn look(args: &Args) -> Look {
@@ -224,7 +233,13 @@ fn answer(asking: &Asking, found: &[Statement<'_>], args: &Args, printer: &mut P
         };
         done.map_err(|error| {
             let place = (found.len() > 1).then_some(number);
-            statement_failure(error, *statement, place, args.format == Format::Parquet)
+            let asked = Asked { statement: *statement, number: place, is_write: args.write };
+            match error {
+                AskError::Writes if args.format == Format::Parquet => {
+                    Failure::usage("sql_parquet_question").with("value", statement.text).into()
+                }
+                error => asked.failure(error),
+            }
         })?;
     }
     Ok(())
@@ -280,10 +295,11 @@ fn examples(texts: &Texts, number: Option<usize>) -> Result<String, Failure> {
 
 fn opening_failure(path: &Path, error: AskError) -> Failure {
     match error {
+        AskError::Outdated { reason: reason @ StoreError::DiskFull { .. } } => Failure::from(reason),
         AskError::Outdated { reason } => {
             let message = match &reason {
                 StoreError::Locked { holder, .. } => holder.clone(),
-                StoreError::NotOpenable { message, .. } | StoreError::DiskFull { message } => message.clone(),
+                StoreError::NotOpenable { message, .. } => message.clone(),
                 other => other.to_string(),
             };
             Failure::unreadable("store_outdated").with("path", path.display()).with("message", message)
@@ -299,36 +315,38 @@ fn store_failure(error: AskError) -> Failure {
     }
 }
 
-/// What a statement failed at. `number` is told when there are several.
-fn statement_failure(
-    error: AskError,
-    statement: Statement<'_>,
+/// A statement that was run.
+struct Asked<'t> {
+    statement: Statement<'t>,
+    /// Its place, when there are several.
     number: Option<usize>,
-    is_parquet: bool,
-) -> anyhow::Error {
-    match error {
-        AskError::Sql { message } => {
-            let problem = if message.contains("does not exist") || message.contains("not found in FROM clause") {
-                "name"
-            } else {
-                "other"
-            };
-            let mut failure = Failure::usage("sql_error")
-                .with("problem", problem)
-                .with("sql", with_lines_of_script(&message, statement.line - 1));
-            if let Some(number) = number {
-                failure = failure.with("count", number).with("line", statement.line);
+    /// Whether it may write.
+    is_write: bool,
+}
+
+impl Asked<'_> {
+    /// What it failed at.
+    fn failure(&self, error: AskError) -> anyhow::Error {
+        match error {
+            AskError::Sql { message } => {
+                let problem = if message.contains("does not exist") || message.contains("not found in FROM clause") {
+                    "name"
+                } else {
+                    "other"
+                };
+                let mut failure = Failure::usage("sql_error")
+                    .with("problem", problem)
+                    .with("sql", with_lines_of_script(&message, self.statement.line - 1));
+                if let Some(number) = self.number {
+                    failure = failure.with("count", number).with("line", self.statement.line);
+                }
+                failure.into()
             }
-            failure.into()
+            AskError::Writes => Failure::usage("sql_writes").with("value", self.statement.text).into(),
+            AskError::Cancelled => error.into(),
+            AskError::Output(error) => error.into(),
+            other => store_failure(other).while_writing(if self.is_write { "statement" } else { "question" }).into(),
         }
-        AskError::Writes => {
-            let kind = if is_parquet { "sql_parquet_question" } else { "sql_writes" };
-            Failure::usage(kind).with("value", statement.text).into()
-        }
-        AskError::Cancelled => error.into(),
-        // A closed pipe is no failure: the chain must show it.
-        AskError::Output(error) => error.into(),
-        other => store_failure(other).into(),
     }
 }
 

@@ -250,7 +250,13 @@ impl Asking {
         let path = path.display().to_string().replace('\'', "''");
         // The line break ends a comment on the last line.
         let sql = format!("COPY ({question}\n) TO '{path}' (FORMAT parquet, COMPRESSION zstd)");
-        self.connection.execute_batch(&sql).map_err(|error| self.failed(&error))?;
+        self.connection.execute_batch(&sql).map_err(|error| match self.failed(&error) {
+            // It is the file that finds no room, not what the question sets aside in files of this name.
+            AskError::Store(StoreError::DiskFull { message }) if !message.contains("duckdb_temp_") => {
+                io::Error::new(io::ErrorKind::StorageFull, message).into()
+            }
+            other => other,
+        })?;
         self.check()
     }
 

@@ -13,7 +13,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use super::output::{Look, Printer};
-use super::{Format, ask, examples, history_path, print, statement_failure};
+use super::{Asked, Format, ask, examples, history_path, print};
 use crate::cli::exit;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::{self, ResultWriter};
@@ -39,7 +39,7 @@ pub(super) fn run(texts: &Texts, asking: &Asking, db: &Path, access: Access, loo
     let relations = asking.relations().map_err(super::store_failure)?;
     editor.set_helper(Some(PromptHelper { relations }));
     let history = history_path(|name| std::env::var_os(name));
-    let mut session = Session { texts, asking, look, history };
+    let mut session = Session { texts, asking, access, look, history };
     session.load_history(&mut editor);
     terminal::write_result(&words::greeting(texts, &db.display().to_string(), access == Access::Write), None)?;
     loop {
@@ -72,6 +72,7 @@ pub(super) fn run(texts: &Texts, asking: &Asking, db: &Path, access: Access, loo
 struct Session<'a> {
     texts: &'a Texts,
     asking: &'a Asking,
+    access: Access,
     look: Look,
     history: Option<PathBuf>,
 }
@@ -112,7 +113,8 @@ impl Session<'_> {
                 Err(error) => {
                     printer.finish()?;
                     let place = (found.len() > 1).then_some(number);
-                    self.tell(statement_failure(error, *statement, place, false))?;
+                    let is_write = self.access == Access::Write;
+                    self.tell(Asked { statement: *statement, number: place, is_write }.failure(error))?;
                     break;
                 }
             }
