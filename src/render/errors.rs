@@ -47,6 +47,7 @@ const NAMES: &[&str] = &[
     "operations",
     "path",
     "pattern",
+    "place",
     "prior",
     "rule",
     "scopes",
