@@ -31,6 +31,11 @@ impl Failure {
         Self { kind, values: BTreeMap::new(), exit: exit::USAGE }
     }
 
+    /// What was being written, should the disk have been full: a key of the template. Other failures stay as they are.
+    pub(crate) fn while_writing(self, what: &'static str) -> Self {
+        if self.kind == "disk_full" { self.with("problem", what) } else { self }
+    }
+
     /// Adds a value.
     pub(crate) fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
         self.values.insert(name, value.to_string());
@@ -60,7 +65,8 @@ impl From<StoreError> for Failure {
             StoreError::Outdated { path, reason } => {
                 let message = match *reason {
                     StoreError::Locked { holder, .. } => holder,
-                    StoreError::NotOpenable { message, .. } | StoreError::DiskFull { message } => message,
+                    StoreError::NotOpenable { message, .. } => message,
+                    full @ StoreError::DiskFull { .. } => return Self::from(full),
                     other => other.to_string(),
                 };
                 Self::unreadable("store_outdated").with("path", path.display()).with("message", message)

@@ -136,7 +136,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 _ => HqDecision::Hold,
             };
             let (rule, reason) = (parse_rule(verdict)?, required_reason(reason)?);
-            let store = store.open()?;
+            let store = store.open().map_err(|failure| failure.while_writing("decision"))?;
             if !store.knows_tool(tool).map_err(Failure::from)? {
                 return Err(Failure::usage("tool_not_in_store").with("value", tool).into());
             }
@@ -150,8 +150,8 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 decided_at: crate::store::korean_time(decided_ns),
                 decided_ns,
             };
-            store.add_decision(&decided).map_err(Failure::from)?;
-            terminal::write_result(&words::decision_kept(texts, &decided), None)?;
+            store.add_decision(&decided).map_err(|error| Failure::from(error).while_writing("decision"))?;
+            terminal::write_done(&words::decision_kept(texts, &decided))?;
             Ok(exit::OK)
         }
         Some(HqCommand::Decisions { store, format }) => {

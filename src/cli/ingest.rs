@@ -45,6 +45,13 @@ pub(crate) struct Args {
 
 /// Reads the files into the store.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
+    ingest(texts, args).map_err(|error| match error.downcast::<Failure>() {
+        Ok(failure) => failure.while_writing("files").into(),
+        Err(error) => error,
+    })
+}
+
+fn ingest(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     if args.paths.is_empty() && args.load.tools.is_none() {
         return Err(Failure::usage("usage").with("problem", "missing").with("argument", "<경로>").into());
     }

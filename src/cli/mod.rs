@@ -148,6 +148,10 @@ enum Command {
 /// Runs the program with these arguments; the first is its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let texts = Texts::korean();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(error) = sql::unknown_option(command(), &arguments) {
+        return usage::report(&texts, &error);
+    }
     let cli =
         match command().try_get_matches_from(arguments).and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
         {

@@ -118,7 +118,10 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             }
         }
     };
-    terminal::write_result(&text, None)?;
+    match &args.command {
+        ReviewCommand::List { .. } => terminal::write_result(&text, None)?,
+        _ => terminal::write_done(&text)?,
+    }
     Ok(exit::OK)
 }
 
@@ -153,7 +156,7 @@ pub(super) fn parse_rule(text: &str) -> Result<Rule, Failure> {
 
 fn review(texts: &Texts, about: &About, decision: ReviewKind, reason: &str) -> anyhow::Result<String> {
     let rule = parse_rule(&about.verdict)?;
-    let store = about.store.open()?;
+    let store = about.store.open().map_err(|failure| failure.while_writing("review"))?;
     let trace_id = choice::one_trace(&store, &about.trace)?;
     let findings = match decision {
         ReviewKind::Undone => {
@@ -173,7 +176,7 @@ fn review(texts: &Texts, about: &About, decision: ReviewKind, reason: &str) -> a
         reviewed_at: crate::store::korean_time(reviewed_ns),
         reviewed_ns,
     };
-    store.add_review(&review).map_err(Failure::from)?;
+    store.add_review(&review).map_err(|error| Failure::from(error).while_writing("review"))?;
     Ok(words::reviewed(texts, &review, findings))
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::failure::Failure;
 use super::{exit, load, terminal};
@@ -25,7 +26,7 @@ const REPEAT: Duration = Duration::from_millis(100);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 예: taco-trace sql \"SELECT verdict, COUNT(*) FROM verdicts GROUP BY verdict\"
-    taco-trace sql -f query.sql --format csv --bom --output out.csv
+    taco-trace sql --file query.sql -f csv --bom -o out.csv
     taco-trace sql --examples
 
 --write 가 없으면 아무것도 쓰지 않습니다. 저장소는 읽기로만 열고, 파일에 쓰는
@@ -40,13 +41,14 @@ pub(crate) struct Args {
     #[arg(help_heading = "인자", value_name = "SQL", allow_hyphen_values = true)]
     sql: Option<String>,
     /// SQL 을 읽을 파일. - 는 표준 입력입니다
-    #[arg(short, long, value_name = "파일", conflicts_with = "sql")]
+    #[arg(long, value_name = "파일", conflicts_with = "sql")]
     file: Option<PathBuf>,
     /// 저장소 파일(기본 taco.duckdb)
     #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE, hide_default_value = true)]
     db: PathBuf,
     /// 형식: table(기본), csv, json, jsonl, md, parquet
     #[arg(
+        short,
         long,
         value_name = "형식",
         value_enum,
@@ -56,7 +58,7 @@ pub(crate) struct Args {
     )]
     format: Format,
     /// 답을 쓸 파일. 다 쓰거나 아예 쓰지 않습니다
-    #[arg(long, value_name = "파일")]
+    #[arg(short, long, value_name = "파일")]
     output: Option<PathBuf>,
     /// table 에서 처음 1,000행만이 아니라 모든 행을 보여줍니다
     #[arg(long)]
@@ -140,7 +142,9 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let asking = Asking::open(&args.db, access).map_err(store_failure)?;
     cancel_on_interrupt(asking.canceller())?;
     let look = look(args);
-    let Some(found) = found else { return prompt::run(texts, &asking, &args.db, access, look) };
+    let Some(found) = found else {
+        return prompt::run(texts, &asking, &args.db, access, look).map_err(|error| of_output(error, None, false));
+    };
     let mut printer = Printer::new(texts, look, terminal::ResultWriter::open(args.output.as_deref())?);
     if args.format == Format::Parquet && printer.parquet_path().is_none() {
         // DuckDB writes the file itself: a device or a pipe would stay empty.
@@ -153,14 +157,21 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     };
     match answered.and_then(|()| printer.finish()) {
         Ok(()) => Ok(exit::OK),
-        Err(error) => match error.downcast_ref::<AskError>() {
-            Some(AskError::Cancelled) => {
-                terminal::tell(&(words::word(texts, "cancelled") + "\n"));
-                Ok(exit::INTERRUPTED)
-            }
-            _ => Err(error),
-        },
+        Err(error) if matches!(error.downcast_ref(), Some(AskError::Cancelled)) => {
+            terminal::tell(&(words::word(texts, "cancelled") + "\n"));
+            Ok(exit::INTERRUPTED)
+        }
+        Err(error) => Err(of_output(error, args.output.as_deref(), args.write)),
     }
+}
+
+/// What writing an answer came to, with the place that it was written to. Statements that wrote have done so.
+fn of_output(error: anyhow::Error, output: Option<&Path>, is_write: bool) -> anyhow::Error {
+    let error = match error.downcast::<io::Error>() {
+        Ok(error) => terminal::not_written(output, error),
+        Err(error) => error,
+    };
+    if is_write { terminal::not_told(error, "sql_not_told") } else { error }
 }
 
 fn look(args: &Args) -> Look {
@@ -171,15 +182,12 @@ fn look(args: &Args) -> Look {
         all_rows: args.all_rows,
         null: args.null.clone(),
         bom: args.bom,
+        at_prompt: false,
     }
 }
 
 /// The statements to run as text; none when they are to be typed at a prompt.
 fn script(args: &Args) -> anyhow::Result<Option<String>> {
-    // A script may begin with a comment; one word that begins so is an option that there is not.
-    if let Some(word) = args.sql.as_deref().filter(|sql| is_unknown_option(sql)) {
-        return Err(Failure::usage("usage").with("problem", "unknown_argument").with("argument", word).into());
-    }
     let file = match (&args.sql, &args.file) {
         (Some(sql), _) if sql != "-" => return Ok(Some(sql.clone())),
         (None, Some(file)) if file.as_os_str() != "-" => Some(file),
@@ -198,8 +206,22 @@ fn script(args: &Args) -> anyhow::Result<Option<String>> {
     Ok(Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)))
 }
 
-fn is_unknown_option(sql: &str) -> bool {
-    sql.len() > 1 && sql.starts_with('-') && !sql.contains(char::is_whitespace)
+/// What clap says of an option that there is not. A statement may begin with a comment (`-- …`), so that an unknown
+/// option is taken for one, and what follows it for the mistake. One word that begins so is meant as an option.
+pub(super) fn unknown_option(command: clap::Command, arguments: &[OsString]) -> Option<clap::Error> {
+    let is_option = |word: &&OsString| {
+        let word = word.to_string_lossy();
+        word.len() > 1 && word.starts_with('-') && !word.contains(char::is_whitespace)
+    };
+    if arguments.get(1).is_none_or(|name| name != "sql") || !arguments.iter().skip(2).any(|word| is_option(&word)) {
+        return None;
+    }
+    let strict = command.mut_subcommand("sql", |sql| sql.mut_arg("sql", |arg| arg.allow_hyphen_values(false)));
+    let error = strict.try_get_matches_from(arguments).err()?;
+    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_named = |word: &&OsString| word.to_string_lossy().starts_with(named.as_str());
+    let is_meant = arguments.iter().find(is_named).is_some_and(|word| is_option(&word));
+    (error.kind() == ErrorKind::UnknownArgument && is_meant).then_some(error)
 }
 
 /// What can be said of the statements before the store is opened.
@@ -216,15 +238,29 @@ fn check(found: &[Statement<'_>], format: Format) -> Result<(), Failure> {
 
 /// Runs the statements in order; the first that fails ends it.
 fn answer(asking: &Asking, found: &[Statement<'_>], args: &Args, printer: &mut Printer<'_>) -> anyhow::Result<()> {
+    // Columns of which Parquet has rounded numbers.
+    let mut rounded = Vec::new();
     for (number, statement) in (1..).zip(found) {
         let done = match printer.parquet_path() {
-            Some(path) if has_answer(statement.text) => asking.copy_to_parquet(statement.text, path),
+            Some(path) if has_answer(statement.text) => {
+                asking.copy_to_parquet(statement.text, path).map(|columns| rounded = columns)
+            }
             _ => ask(asking, statement.text, printer),
         };
         done.map_err(|error| {
             let place = (found.len() > 1).then_some(number);
-            statement_failure(error, *statement, place, args.format == Format::Parquet)
+            let asked = Asked { statement: *statement, number: place, is_write: args.write };
+            match error {
+                AskError::Writes if args.format == Format::Parquet => {
+                    Failure::usage("sql_parquet_question").with("value", statement.text).into()
+                }
+                error => asked.failure(error),
+            }
         })?;
+    }
+    printer.finish()?;
+    if !rounded.is_empty() {
+        terminal::tell(&words::rounded(printer.texts, &rounded));
     }
     Ok(())
 }
@@ -284,36 +320,38 @@ fn store_failure(error: AskError) -> Failure {
     }
 }
 
-/// What a statement failed at. `number` is told when there are several.
-fn statement_failure(
-    error: AskError,
-    statement: Statement<'_>,
+/// A statement that was run.
+struct Asked<'t> {
+    statement: Statement<'t>,
+    /// Its place, when there are several.
     number: Option<usize>,
-    is_parquet: bool,
-) -> anyhow::Error {
-    match error {
-        AskError::Sql { message } => {
-            let problem = if message.contains("does not exist") || message.contains("not found in FROM clause") {
-                "name"
-            } else {
-                "other"
-            };
-            let mut failure = Failure::usage("sql_error")
-                .with("problem", problem)
-                .with("sql", with_lines_of_script(&message, statement.line - 1));
-            if let Some(number) = number {
-                failure = failure.with("count", number).with("line", statement.line);
+    /// Whether it may write.
+    is_write: bool,
+}
+
+impl Asked<'_> {
+    /// What it failed at.
+    fn failure(&self, error: AskError) -> anyhow::Error {
+        match error {
+            AskError::Sql { message } => {
+                let problem = if message.contains("does not exist") || message.contains("not found in FROM clause") {
+                    "name"
+                } else {
+                    "other"
+                };
+                let mut failure = Failure::usage("sql_error")
+                    .with("problem", problem)
+                    .with("sql", with_lines_of_script(&message, self.statement.line - 1));
+                if let Some(number) = self.number {
+                    failure = failure.with("count", number).with("line", self.statement.line);
+                }
+                failure.into()
             }
-            failure.into()
+            AskError::Writes => Failure::usage("sql_writes").with("value", self.statement.text).into(),
+            AskError::Cancelled => error.into(),
+            AskError::Output(error) => error.into(),
+            other => store_failure(other).while_writing(if self.is_write { "statement" } else { "question" }).into(),
         }
-        AskError::Writes => {
-            let kind = if is_parquet { "sql_parquet_question" } else { "sql_writes" };
-            Failure::usage(kind).with("value", statement.text).into()
-        }
-        AskError::Cancelled => error.into(),
-        // A closed pipe is no failure: the chain must show it.
-        AskError::Output(error) => error.into(),
-        other => store_failure(other).into(),
     }
 }
 

@@ -141,7 +141,14 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             words::imported(texts, spans, sources, done.rows, done.mask_key_differs)
         }
     };
-    terminal::write_result(&text, None)?;
+    match &args.command {
+        StoreCommand::Vacuum { .. } | StoreCommand::Prune { dry_run: false, .. } | StoreCommand::Import { .. } => {
+            terminal::write_done(&text)?;
+        }
+        StoreCommand::Info { .. } | StoreCommand::Prune { .. } | StoreCommand::Export { .. } => {
+            terminal::write_result(&text, None)?;
+        }
+    }
     Ok(exit::OK)
 }
 

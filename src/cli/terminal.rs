@@ -63,6 +63,22 @@ pub(crate) fn write_result(text: &str, output: Option<&Path>) -> anyhow::Result<
     writer.finish()
 }
 
+/// Tells what a command came to that has changed the store: should it not get out, the change stands all the same.
+pub(crate) fn write_done(text: &str) -> anyhow::Result<()> {
+    write_result(text, None).map_err(|error| not_told(error, "done_not_told"))
+}
+
+/// A failure to write a result becomes one of this kind, which says what stands in the store.
+pub(crate) fn not_told(error: anyhow::Error, kind: &'static str) -> anyhow::Error {
+    match error.downcast::<Failure>() {
+        Ok(failure) if matches!(failure.kind, "output_full" | "stdout_not_writable" | "output_not_writable") => {
+            Failure { kind, ..failure }.into()
+        }
+        Ok(failure) => failure.into(),
+        Err(error) => error,
+    }
+}
+
 /// Where a result goes that is written piece by piece: standard output, or a file that is there whole or not at all.
 pub(crate) struct ResultWriter {
     output: BufWriter<Box<dyn Write>>,
@@ -184,12 +200,22 @@ fn partial_path(path: &Path) -> PathBuf {
 
 /// What a failure to write a result becomes; `path` is the file, when it goes to one.
 pub(crate) fn not_written(path: Option<&Path>, error: io::Error) -> anyhow::Error {
-    match path {
-        None => anyhow::Error::new(error).context("standard output"),
-        Some(path) => {
-            Failure::unreadable("output_not_writable").with("path", path.display()).with("message", error).into()
-        }
+    // A reader of standard output who left is no failure: the chain must show it.
+    if path.is_none() && error.kind() == io::ErrorKind::BrokenPipe {
+        return anyhow::Error::new(error).context("standard output");
     }
+    let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    let failure = match path {
+        None if is_full => Failure::unreadable("output_full").with("problem", "stream"),
+        None => Failure::unreadable("stdout_not_writable"),
+        // A device or a pipe has taken a part.
+        Some(path) if is_full && path.exists() && !path.is_file() => {
+            Failure::unreadable("output_full").with("problem", "stream").with("path", path.display())
+        }
+        Some(path) if is_full => Failure::unreadable("output_full").with("path", path.display()),
+        Some(path) => Failure::unreadable("output_not_writable").with("path", path.display()),
+    };
+    failure.with("message", error).into()
 }
 
 /// Writes to standard error. Nothing can be told of a failure there.

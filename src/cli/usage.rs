@@ -11,11 +11,10 @@ use crate::render::{Texts, errors};
 /// Prints help or version as asked, or what was wrong with the arguments.
 pub(crate) fn report(texts: &Texts, error: &clap::Error) -> ExitCode {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A closed pipe is no failure.
-            error.print().ok();
-            ExitCode::from(exit::OK)
-        }
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match error.print() {
+            Ok(()) => ExitCode::from(exit::OK),
+            Err(error) => super::report(texts, &terminal::not_written(None, error)),
+        },
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             error.print().ok();
             ExitCode::from(exit::USAGE)

@@ -51,6 +51,7 @@ const NAMES: &[&str] = &[
     "operations",
     "path",
     "pattern",
+    "place",
     "prior",
     "rule",
     "scopes",

@@ -73,7 +73,17 @@ pub fn table(texts: &Texts, columns: &[Column], rows: &[Row], cells: Option<usiz
         of_rows.max(width(&names[at])).max(1)
     };
     let natural: Vec<usize> = (0..columns.len()).map(widest).collect();
-    let Some(widths) = cells.map_or_else(|| Some(natural.clone()), |cells| fit(columns, &natural, cells)) else {
+    // A name may be cut, and so may a text; the digits of a number may not.
+    let least = |at: usize| {
+        let digits = shown.iter().filter_map(|row| row.get(at)).map(|text| width(text)).max().unwrap_or(0);
+        natural[at].min(if columns[at].is_number { digits.max(MIN_COLUMN) } else { MIN_COLUMN })
+    };
+    let least: Vec<usize> = (0..columns.len()).map(least).collect();
+    let Some(widths) = cells.map_or_else(|| Some(natural.clone()), |cells| fit(&natural, &least, cells)) else {
+        if rows.is_empty() {
+            let lines = wrap(&names.join(GAP), cells.unwrap_or(usize::MAX), "", "");
+            return Table { text: lines.join("\n") + "\n", is_cut: false };
+        }
         return blocks(texts, &names, &shown, cells.unwrap_or(usize::MAX), first);
     };
     let line = |row: &dyn Fn(usize) -> String| {
@@ -93,19 +103,26 @@ pub fn table(texts: &Texts, columns: &[Column], rows: &[Row], cells: Option<usiz
     Table { text, is_cut: widths != natural }
 }
 
-/// The widths of the columns within `cells`: numbers keep theirs, the widest of the others give first. None when a
-/// column would get too narrow.
-fn fit(columns: &[Column], natural: &[usize], cells: usize) -> Option<Vec<usize>> {
+/// The widths of the columns within `cells`: each gets what it needs up to a limit that is as high as it can be, and
+/// none gets less than `least`. None when even that has no room.
+fn fit(natural: &[usize], least: &[usize], cells: usize) -> Option<Vec<usize>> {
     let room = cells.checked_sub(GAP.len() * natural.len().saturating_sub(1))?;
-    if natural.iter().sum::<usize>() <= room {
-        return Some(natural.to_vec());
-    }
     let limited = |most: usize| -> Vec<usize> {
-        let kept = |(column, width): (&Column, &usize)| if column.is_number { *width } else { (*width).min(most) };
-        columns.iter().zip(natural).map(kept).collect()
+        natural.iter().zip(least).map(|(natural, least)| most.min(*natural).max(*least)).collect()
     };
+    let fits = |most: &usize| limited(*most).iter().sum::<usize>() <= room;
     let widest = natural.iter().copied().max().unwrap_or(0);
-    (MIN_COLUMN..widest).rev().map(limited).find(|widths| widths.iter().sum::<usize>() <= room)
+    let most = (0..=widest.min(room)).rev().find(fits)?;
+    let mut widths = limited(most);
+    // Less than a cell for each of those that are cut is left.
+    let mut rest = room - widths.iter().sum::<usize>();
+    for (width, natural) in widths.iter_mut().zip(natural) {
+        if rest > 0 && *width == most && *width < *natural {
+            *width += 1;
+            rest -= 1;
+        }
+    }
+    Some(widths)
 }
 
 /// A block for each row: a line for each column, long values over several lines.
@@ -227,16 +244,23 @@ fn phrase(texts: &Texts, key: &str, values: Value) -> String {
     texts.render("sql_words.j2", context! { key, ..values }).trim_end().to_owned()
 }
 
-/// How many rows a table shows; `has_more` when there are more.
+/// How many rows a table shows; `has_more` when there are more, which at a prompt are asked for in another way.
 #[must_use]
-pub fn row_count(texts: &Texts, rows: usize, has_more: bool) -> String {
-    phrase(texts, if has_more { "first_rows" } else { "rows" }, context! { rows }) + "\n"
+pub fn row_count(texts: &Texts, rows: usize, has_more: bool, at_prompt: bool) -> String {
+    phrase(texts, if has_more { "first_rows" } else { "rows" }, context! { rows, at_prompt }) + "\n"
 }
 
 /// That values were cut, and how to see them.
 #[must_use]
-pub fn values_cut(texts: &Texts) -> String {
-    phrase(texts, "values_cut", context! {}) + "\n"
+pub fn values_cut(texts: &Texts, at_prompt: bool) -> String {
+    phrase(texts, "values_cut", context! { at_prompt }) + "\n"
+}
+
+/// That whole numbers of these columns were written as rounded ones.
+#[must_use]
+pub fn rounded(texts: &Texts, columns: &[String]) -> String {
+    let columns: Vec<String> = columns.iter().map(|name| plain(name).into_owned()).collect();
+    phrase(texts, "rounded", context! { columns }) + "\n"
 }
 
 /// What a statement that returns no rows came to: rows that changed, where it says so.

@@ -209,11 +209,13 @@ impl Asking {
         Ok(())
     }
 
-    /// Writes the rows of a question as Parquet into a file that is not there yet.
+    /// Writes the rows of a question as Parquet into a file that is not there yet. Parquet has no whole numbers of 128
+    /// bits: HUGEINT and UHUGEINT become DECIMAL(38, 0), and DOUBLE when a value has more digits than that. The names
+    /// of such columns come back.
     ///
     /// # Errors
     /// Those of [`Asking::ask`]; `Writes` also when it is no question.
-    pub fn copy_to_parquet(&self, question: &str, path: &Path) -> Result<(), AskError> {
+    pub fn copy_to_parquet(&self, question: &str, path: &Path) -> Result<Vec<String>, AskError> {
         let _running = Running::new(&self.state);
         self.check()?;
         let is_question = |text| safety::is_question(&self.connection, text);
@@ -224,10 +226,52 @@ impl Asking {
         drop(self.connection.prepare(question).map_err(|error| self.failed(&error))?);
         self.check()?;
         let path = path.display().to_string().replace('\'', "''");
+        let copy = |asked: &str| {
+            let sql = format!("COPY ({asked}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)");
+            self.connection.execute_batch(&sql).map_err(|error| match self.failed(&error) {
+                // It is the file that finds no room, not what the question sets aside in files of this name.
+                AskError::Store(StoreError::DiskFull { message }) if !message.contains("duckdb_temp_") => {
+                    io::Error::new(io::ErrorKind::StorageFull, message).into()
+                }
+                other => other,
+            })
+        };
         // The line break ends a comment on the last line.
-        let sql = format!("COPY ({question}\n) TO '{path}' (FORMAT parquet, COMPRESSION zstd)");
-        self.connection.execute_batch(&sql).map_err(|error| self.failed(&error))?;
-        self.check()
+        let question = format!("{question}\n");
+        let columns = self.columns_of(&question);
+        let of = |which: &[Wide]| -> Vec<String> {
+            columns.iter().filter(|(_, wide)| which.contains(wide)).map(|(name, _)| name.clone()).collect()
+        };
+        if columns.iter().any(|(_, wide)| *wide == Wide::Itself) {
+            // By place: names may repeat.
+            let names = (0..columns.len()).map(|at| format!("c{at}")).collect::<Vec<_>>().join(", ");
+            let column = |(at, (name, wide)): (usize, &(String, Wide))| {
+                let value =
+                    if *wide == Wide::Itself { format!("CAST(c{at} AS DECIMAL(38, 0))") } else { format!("c{at}") };
+                format!("{value} AS \"{}\"", name.replace('"', "\"\""))
+            };
+            let cast = columns.iter().enumerate().map(column).collect::<Vec<_>>().join(", ");
+            match copy(&format!("SELECT {cast} FROM ({question}) AS answer({names})")) {
+                // A value is too large, or the question fails, as it then does once more.
+                Err(AskError::Sql { .. }) => {}
+                Err(error) => return Err(error),
+                Ok(()) => return self.check().map(|()| of(&[Wide::Within])),
+            }
+        }
+        copy(&question)?;
+        self.check().map(|()| of(&[Wide::Itself, Wide::Within]))
+    }
+
+    /// Names of the columns of a question, and where each has whole numbers of 128 bits. None for what cannot be
+    /// described.
+    fn columns_of(&self, question: &str) -> Vec<(String, Wide)> {
+        let sql = format!("SELECT column_name, column_type FROM (DESCRIBE {question})");
+        let read = || -> duckdb::Result<Vec<(String, Wide)>> {
+            let mut statement = self.connection.prepare(&sql)?;
+            let columns = statement.query_map([], |row| Ok((row.get(0)?, Wide::of(&row.get::<_, String>(1)?))))?;
+            columns.collect()
+        };
+        read().unwrap_or_default()
     }
 
     /// Tables and views with their columns: the documented ones first.
@@ -285,6 +329,25 @@ impl Asking {
             AskError::Writes
         } else {
             AskError::Sql { message }
+        }
+    }
+}
+
+/// Where a column has whole numbers of 128 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wide {
+    Nowhere,
+    Itself,
+    /// Within a list, a struct or a map.
+    Within,
+}
+
+impl Wide {
+    fn of(type_name: &str) -> Self {
+        match type_name {
+            "HUGEINT" | "UHUGEINT" => Self::Itself,
+            nested if nested.contains("HUGEINT") && !nested.starts_with("ENUM") => Self::Within,
+            _ => Self::Nowhere,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Instant;
 
 use super::support::answers;
-use super::support_cli::{Place, open, program, requests, rows, told};
+use super::support_cli::{Place, SmallDisk, open, program, requests, rows, told};
 
 /// More than a pipe holds: once so much is written, its reader has taken the rest.
 const PIPE_BYTES: usize = 64 * 1024;
@@ -222,38 +222,9 @@ fn killed_at_any_time_it_comes_to_the_same_in_the_end() {
     assert!(issues[0].starts_with("truncated_json|330|"), "{issues:?}");
 }
 
-/// A small disk for a test; none where mounting is not allowed.
-struct SmallDisk {
-    folder: tempfile::TempDir,
-}
-
-impl SmallDisk {
-    fn mounted() -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=6m", "tmpfs"])
-            .arg(folder.path())
-            .stderr(Stdio::null())
-            .status();
-        match mounted {
-            Ok(status) if status.success() => Some(Self { folder }),
-            _ => None,
-        }
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        Command::new("umount").arg(self.folder.path()).status().ok();
-    }
-}
-
 #[test]
 fn full_disk_is_told_and_leaves_the_files_before() {
-    let Some(disk) = SmallDisk::mounted() else {
-        println!("skipped: mounting a small file system is not allowed here");
-        return;
-    };
+    let Some(disk) = SmallDisk::mounted(6) else { return };
     let place = Place::new();
     place.write("small.jsonl", requests(0..20));
     // Texts that do not compress, more than the disk holds.
@@ -270,7 +241,7 @@ fn full_disk_is_told_and_leaves_the_files_before() {
         })
         .collect();
     place.write("large.jsonl", large);
-    let db = disk.folder.path().join("taco.duckdb");
+    let db = disk.path("taco.duckdb");
     let ingest = |name: &str| program().arg("ingest").arg(place.path(name)).arg("--db").arg(&db).output().unwrap();
     assert_eq!(ingest("small.jsonl").status.code(), Some(0));
     let full = ingest("large.jsonl");

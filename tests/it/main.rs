@@ -21,6 +21,7 @@ mod fixtures;
 mod follow;
 mod forms;
 mod frame;
+mod full;
 mod fuzz;
 mod hq;
 mod machine;

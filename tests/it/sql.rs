@@ -217,13 +217,18 @@ fn several_statements_answer_in_turn() {
 fn statements_come_from_a_file_and_from_standard_input() {
     let place = empty();
     let file = place.write("query.sql", "\u{feff}SELECT 1 AS a;\n");
-    for arguments in [vec!["-f", file.to_str().unwrap()], vec!["-f", "-"], vec!["-"], vec![]] {
+    for arguments in [vec!["--file", file.to_str().unwrap()], vec!["--file", "-"], vec!["-"], vec![]] {
         let mut command = sql(&place);
         command.args(&arguments).stdin(fs::File::open(&file).unwrap());
         let output = command.output().unwrap();
         assert_eq!(stdout(&output), "a\n─\n1\n(1행)\n", "{arguments:?}: {}", told(&output));
     }
-    refused(&place, &["-f", "no-such.sql"], 3, "no-such.sql");
+    refused(&place, &["--file", "no-such.sql"], 3, "no-such.sql");
+    // The letters are those of the other commands: a file by -f is told where it belongs.
+    refused(&place, &["-f", "query.sql"], 2, "`--file query.sql`");
+    let out = place.path("out.csv");
+    assert_eq!(asked(&place, &["-f", "csv", "-o", out.to_str().unwrap(), "SELECT 1 AS a"]), "");
+    assert_eq!(fs::read_to_string(out).unwrap(), "a\n1\n");
     refused(&place, &[], 2, "SQL");
     refused(&place, &[" ; -- nothing"], 2, "SQL");
 }
@@ -278,6 +283,43 @@ fn parquet_is_a_file_that_duckdb_reads_again() {
     asked(&place, &["--format", "parquet", "--output", out, query]);
     let read = format!("SELECT * FROM '{}' ORDER BY i DESC LIMIT 1", out.replace('\'', "''"));
     assert_eq!(asked(&place, &["--format", "jsonl", &read]), "{\"i\":2,\"text\":\"값2\",\"list\":[2]}\n");
+}
+
+#[test]
+fn whole_numbers_of_128_bits_keep_their_digits_in_parquet_or_it_is_said() {
+    let place = empty();
+    let path = place.path("wide.parquet");
+    let out = path.to_str().unwrap();
+    let most = "9".repeat(38);
+    let written = |question: &str| told(&run(&place, &["-f", "parquet", "-o", out, question]));
+    let read = |columns: &str| asked(&place, &["-f", "csv", &format!("SELECT {columns} FROM '{out}'")]);
+    // Sums are HUGEINT. Names may repeat, and an order stays.
+    let question = "SELECT SUM(i) AS \"a \"\"sum\"\"\", SUM(i) AS \"a \"\"sum\"\"\", i % 2 AS n \
+                    FROM range(9007199254740992, 9007199254740996) t(i) GROUP BY n ORDER BY n DESC -- end";
+    assert_eq!(written(question), "");
+    assert_eq!(
+        read("typeof(COLUMNS(*))").lines().nth(1).unwrap(),
+        "\"DECIMAL(38,0)\",\"DECIMAL(38,0)\",BIGINT",
+        "{}",
+        read("*")
+    );
+    assert_eq!(read("*").lines().skip(1).collect::<Vec<_>>().len(), 2);
+    assert!(read("*").contains("\n18014398509481988,18014398509481988,1\n18014398509481986,"), "{}", read("*"));
+    for (value, fits) in [(most.clone(), true), (format!("-{most}"), true), (format!("1{}", "0".repeat(38)), false)] {
+        let said = written(&format!("SELECT {value}::HUGEINT AS total, 1 AS n"));
+        assert_eq!(said.contains("total"), !fits, "{value}: {said}");
+        let type_name = if fits { "DECIMAL(38,0)" } else { "DOUBLE" };
+        assert!(read("typeof(total)").contains(type_name), "{value}");
+    }
+    assert!(written("SELECT [5::HUGEINT] AS parts, 7::UHUGEINT AS whole").contains("쓰지 못했고"));
+    assert!(read("typeof(whole)").contains("DECIMAL(38,0)"));
+    for question in
+        ["FROM (SELECT SUM(1) AS s)", "WITH a AS (SELECT SUM(1) AS s) SELECT s FROM a", "VALUES (1::HUGEINT)"]
+    {
+        assert_eq!(written(question), "", "{question}");
+        assert!(read("typeof(COLUMNS(*))").contains("DECIMAL(38,0)"), "{question}");
+    }
+    refused(&place, &["-f", "parquet", "-o", out, "SELECT SUM(error('late')::INT) AS s"], 2, "late");
 }
 
 #[test]
@@ -379,13 +421,37 @@ fn wrong_sql_is_told_with_its_place() {
     refused(&place, &["SELECT ?"], 2, "parameters");
     refused(&place, &["SELECT '09:10:11+09'::TIMETZ AS \"at\""], 2, "\"at\" has no form here, cast it to VARCHAR");
     refused(&place, &["COPY"], 2, "syntax error");
-    refused(&place, &["--tabels"], 2, "--tabels");
     // A caret keeps its place below a number with more digits.
     let far = format!("{}SELECT nothing", "\n".repeat(11));
     let said = told(&run(&place, &[&format!("SELECT 1;{far}")]));
     let lines: Vec<&str> = said.lines().collect();
     let at = lines.iter().position(|line| line.starts_with("LINE 12: SELECT nothing")).unwrap();
     assert_eq!(lines[at + 1].find('^'), lines[at].find("nothing"), "{said}");
+}
+
+/// Not what follows the option, nor that the two may not stand together.
+#[test]
+fn unknown_option_is_told_by_its_name() {
+    let place = empty();
+    for (arguments, named) in [
+        (&["--tabels"][..], "`--tabels`"),
+        (&["--fromat", "csv", "SELECT 1"], "`--fromat`"),
+        (&["--fromat=csv", "SELECT 1"], "`--fromat`"),
+        (&["SELECT 1", "--fromat", "csv"], "`--fromat`"),
+        (&["--tables", "--foo"], "`--foo`"),
+        (&["--file", "q.sql", "--foo", "bar"], "`--foo`"),
+        (&["-x", "SELECT 1"], "`-x`"),
+    ] {
+        let said = told(&run(&place, arguments));
+        assert!(said.starts_with(&format!("모르는 옵션입니다: {named}\n")), "{arguments:?}: {said}");
+        refused(&place, arguments, 2, named);
+    }
+    refused(&place, &["--fromat", "csv", "SELECT 1"], 2, "`--format` 를 뜻하셨는지");
+    // A comment is none, whatever stands in it.
+    for statement in ["-- a\nSELECT 1 AS a", "--a=b c\nSELECT 1 AS a", "--\nSELECT 1 AS a", "--a\nSELECT 1 AS a"] {
+        assert_eq!(asked(&place, &["-f", "csv", statement]), "a\n1\n", "{statement}");
+        assert_eq!(asked(&place, &[statement, "-f", "csv"]), "a\n1\n", "{statement}");
+    }
 }
 
 #[test]
@@ -467,6 +533,18 @@ fn reader_that_leaves_early_is_no_failure() {
     child.stdout.take().unwrap().read_exact(&mut first).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), told(&output).as_str()), (Some(0), ""));
+}
+
+/// Who gets no row still sees what was asked, also where the names do not fit into one line.
+#[test]
+fn answer_without_rows_has_its_columns() {
+    let place = empty();
+    assert_eq!(asked(&place, &["SELECT 1 AS a, 'x' AS word WHERE false"]), "a  word\n─  ────\n(0행)\n");
+    let text = asked(&place, &["FROM spans"]);
+    for column in ["trace_id", "tool_args", "duration_ms"] {
+        assert!(text.contains(column), "{column}: {text}");
+    }
+    assert!(text.ends_with("\n(0행)\n") && text.lines().all(|line| line.len() <= 80), "{text}");
 }
 
 #[test]

@@ -72,6 +72,48 @@ impl Place {
     }
 }
 
+/// A small disk for a test; none where mounting is not allowed.
+pub(crate) struct SmallDisk {
+    folder: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// One of so many MiB.
+    pub(crate) fn mounted(mebibytes: u32) -> Option<Self> {
+        let folder = tempfile::tempdir().expect("a folder for the test can be made");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={mebibytes}m"), "tmpfs"])
+            .arg(folder.path())
+            .stderr(Stdio::null())
+            .status();
+        match mounted {
+            Ok(status) if status.success() => Some(Self { folder }),
+            _ => {
+                println!("skipped: mounting a small file system is not allowed here");
+                None
+            }
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Fills it to the last byte; emptied by removing the file.
+    pub(crate) fn fill(&self) -> PathBuf {
+        let path = self.path("fill");
+        let mut file = fs::File::create(&path).expect("a file can be made");
+        while file.write_all(&[0; 4096]).is_ok() {}
+        path
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        Command::new("umount").arg(self.folder.path()).status().ok();
+    }
+}
+
 /// The program with the environment of a plain terminal, reading nothing.
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taco-trace"));

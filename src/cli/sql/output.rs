@@ -26,11 +26,13 @@ pub(super) struct Look {
     pub(super) null: String,
     /// Whether CSV begins with a byte order mark.
     pub(super) bom: bool,
+    /// Whether they are asked for at the prompt.
+    pub(super) at_prompt: bool,
 }
 
 /// Writes answers one after the other.
 pub(super) struct Printer<'t> {
-    texts: &'t Texts,
+    pub(super) texts: &'t Texts,
     pub(super) look: Look,
     writer: ResultWriter,
     /// Answers written so far.
@@ -84,12 +86,13 @@ impl<'t> Printer<'t> {
                     self.page(&rows)?;
                 }
                 if !words::is_plan(&self.answer.columns) {
-                    let count = words::row_count(self.texts, self.answer.written, self.answer.has_more);
+                    let count =
+                        words::row_count(self.texts, self.answer.written, self.answer.has_more, self.look.at_prompt);
                     self.write(count.as_bytes())?;
                 }
                 if self.answer.is_cut {
                     self.writer.flush()?;
-                    terminal::tell(&words::values_cut(self.texts));
+                    terminal::tell(&words::values_cut(self.texts, self.look.at_prompt));
                 }
             }
             Format::Json => self.write(if self.answer.written > 0 { b"\n]\n" } else { b"]\n" })?,

@@ -9,11 +9,11 @@ use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use super::output::{Look, Printer};
-use super::{Format, ask, examples, history_path, print, statement_failure};
+use super::{Asked, Format, ask, examples, history_path, print};
 use crate::cli::exit;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::{self, ResultWriter};
@@ -24,6 +24,8 @@ use crate::store::ask::split::{has_answer, is_complete, statements};
 use crate::store::ask::{Access, AskError, Asking, DOCUMENTED};
 
 const PROMPT: &str = "taco> ";
+/// Before the lines of a statement behind its first.
+const GOES_ON: &str = " ...> ";
 /// Entries of the history that are kept.
 const HISTORY: usize = 1_000;
 
@@ -37,33 +39,39 @@ pub(super) fn run(texts: &Texts, asking: &Asking, db: &Path, access: Access, loo
         .build();
     let mut editor: Editor<PromptHelper, FileHistory> = Editor::with_config(config)?;
     let relations = asking.relations().map_err(super::store_failure)?;
-    editor.set_helper(Some(PromptHelper { relations }));
+    editor.set_helper(Some(PromptHelper { relations, before: String::new() }));
     let history = history_path(|name| std::env::var_os(name));
-    let mut session = Session { texts, asking, look, history };
+    let mut session = Session { texts, asking, access, look: Look { at_prompt: true, ..look }, history };
     session.load_history(&mut editor);
     terminal::write_result(&words::greeting(texts, &db.display().to_string(), access == Access::Write), None)?;
+    // The lines of a statement that goes on.
+    let mut typed = String::new();
     loop {
-        match editor.readline(PROMPT) {
+        match editor.readline(if typed.is_empty() { PROMPT } else { GOES_ON }) {
             Ok(line) => {
-                let line = line.trim();
-                if line.is_empty() {
-                    continue;
-                }
-                session.keep(&mut editor, line);
-                if session.answer(line)? {
-                    break;
-                }
-                if !has_answer(line)
-                    && let (Ok(relations), Some(assistant)) = (asking.relations(), editor.helper_mut())
-                {
-                    // Tables may have come or gone.
-                    assistant.relations = relations;
+                typed.push_str(&line);
+                let is_command = typed.trim_start().starts_with('.');
+                if !is_command && !is_complete(&typed) {
+                    typed.push('\n');
+                } else {
+                    let whole = std::mem::take(&mut typed);
+                    if session.take(&mut editor, whole.trim())? {
+                        break;
+                    }
                 }
             }
-            // The line is forgotten.
-            Err(ReadlineError::Interrupted) => {}
-            Err(ReadlineError::Eof) => break,
+            // What was typed is forgotten.
+            Err(ReadlineError::Interrupted) => typed.clear(),
+            Err(ReadlineError::Eof) => {
+                if !typed.is_empty() {
+                    session.say("unfinished");
+                }
+                break;
+            }
             Err(error) => return Err(error.into()),
+        }
+        if let Some(assistant) = editor.helper_mut() {
+            assistant.before.clone_from(&typed);
         }
     }
     Ok(exit::OK)
@@ -72,6 +80,7 @@ pub(super) fn run(texts: &Texts, asking: &Asking, db: &Path, access: Access, loo
 struct Session<'a> {
     texts: &'a Texts,
     asking: &'a Asking,
+    access: Access,
     look: Look,
     history: Option<PathBuf>,
 }
@@ -90,6 +99,24 @@ impl Session<'_> {
             path.parent().map(|folder| fs::create_dir_all(folder).ok());
             editor.append_history(path).ok();
         }
+    }
+
+    /// Takes a command or whole statements; whether it was the last.
+    fn take(&mut self, editor: &mut Editor<PromptHelper, FileHistory>, typed: &str) -> anyhow::Result<bool> {
+        if typed.is_empty() {
+            return Ok(false);
+        }
+        self.keep(editor, typed);
+        if self.answer(typed)? {
+            return Ok(true);
+        }
+        if !has_answer(typed)
+            && let (Ok(relations), Some(assistant)) = (self.asking.relations(), editor.helper_mut())
+        {
+            // Tables may have come or gone.
+            assistant.relations = relations;
+        }
+        Ok(false)
     }
 
     /// Answers a command or statements; whether it was the last.
@@ -112,7 +139,8 @@ impl Session<'_> {
                 Err(error) => {
                     printer.finish()?;
                     let place = (found.len() > 1).then_some(number);
-                    self.tell(statement_failure(error, *statement, place, false))?;
+                    let is_write = self.access == Access::Write;
+                    self.tell(Asked { statement: *statement, number: place, is_write }.failure(error))?;
                     break;
                 }
             }
@@ -150,6 +178,28 @@ impl Session<'_> {
                     self.say("format_set");
                 }
                 _ => self.say("format_unknown"),
+            },
+            ".rows" => match value {
+                Some("all") => {
+                    self.look.all_rows = true;
+                    self.say("rows_all");
+                }
+                Some("first") => {
+                    self.look.all_rows = false;
+                    self.say("rows_first");
+                }
+                _ => self.say("rows_unknown"),
+            },
+            ".wide" => match value {
+                Some("on") => {
+                    self.look.width = None;
+                    self.say("wide_on");
+                }
+                Some("off") => {
+                    self.look.width = Some(terminal::table_width(false));
+                    self.say("wide_off");
+                }
+                _ => self.say("wide_unknown"),
             },
             _ => self.say("unknown_dot"),
         }
@@ -199,7 +249,7 @@ impl Session<'_> {
 
     /// Tells an expected failure and goes on; anything else ends the prompt.
     fn tell(&self, error: anyhow::Error) -> anyhow::Result<()> {
-        let failure: Failure = error.downcast()?;
+        let failure = error.downcast::<Failure>()?.with("place", "prompt");
         terminal::tell(&errors::error(self.texts, failure.kind, &failure.values));
         Ok(())
     }
@@ -208,23 +258,21 @@ impl Session<'_> {
 /// Helps with the line that is typed.
 struct PromptHelper {
     relations: Vec<Relation>,
+    /// The lines of the statement before it.
+    before: String,
 }
 
 impl Completer for PromptHelper {
     type Candidate = String;
 
     fn complete(&self, line: &str, position: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
-        Ok(complete(line, position, &self.relations))
+        let before = self.before.len();
+        let (start, found) = complete(&format!("{}{line}", self.before), before + position, &self.relations);
+        Ok((start.saturating_sub(before), found))
     }
 }
 
-impl Validator for PromptHelper {
-    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let input = context.input();
-        let is_whole = input.trim_start().starts_with('.') || is_complete(input);
-        Ok(if is_whole { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
-    }
-}
+impl Validator for PromptHelper {}
 
 impl Hinter for PromptHelper {
     type Hint = String;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::model::Relation;
 
 /// Commands of the prompt, which begin with a point.
-pub const COMMANDS: [&str; 7] = [".tables", ".views", ".schema", ".examples", ".format", ".help", ".quit"];
+pub const COMMANDS: [&str; 9] =
+    [".tables", ".views", ".schema", ".examples", ".format", ".rows", ".wide", ".help", ".quit"];
 
 /// Formats that the prompt writes.
 pub const FORMATS: [&str; 5] = ["table", "csv", "json", "jsonl", "md"];
@@ -32,6 +33,8 @@ pub fn complete(line: &str, position: usize, relations: &[Relation]) -> (usize, 
         return match command.split_once(char::is_whitespace) {
             None => (indent, matching(command, COMMANDS.iter().map(|name| (*name).to_owned()))),
             Some((".schema", _)) => (start, matching(typed, names())),
+            Some((".rows", _)) => (start, matching(typed, ["all", "first"].map(str::to_owned))),
+            Some((".wide", _)) => (start, matching(typed, ["on", "off"].map(str::to_owned))),
             Some((".format", _)) => (start, matching(typed, FORMATS.iter().map(|name| (*name).to_owned()))),
             Some(_) => (start, Vec::new()),
         };

@@ -65,8 +65,11 @@ fn prompt_answers_goes_on_after_mistakes_and_keeps_its_history() {
         ("taco> ", "SELECT 6 * 7 AS n;\r"),
         ("42", ""),
         ("taco> ", "SELECT 6 *\r"),
-        ("\n", "8 AS n;\r"),
+        (" ...> ", "\r"),
+        (" ...> ", "8 AS n;\r"),
         ("48", ""),
+        ("taco> ", "SELECT 'a;\r"),
+        (" ...> ", "forgotten\u{3}"),
         ("taco> ", "SELECT nothing;\r"),
         ("도움말", ""),
         ("taco> ", "SELECT rubbish"),
@@ -96,17 +99,61 @@ fn prompt_answers_goes_on_after_mistakes_and_keeps_its_history() {
         ("taco> ", ".help\r"),
         ("Ctrl-C", ""),
         ("taco> ", "CREATE TABLE t (i INT);\r"),
-        ("--write", ""),
+        ("`.quit` 로 끝내고", ""),
         ("taco> ", "\u{4}"),
     ];
     let Some(shown) = driven(&place, &state, &steps) else { return };
-    assert!(shown.ends_with("status 0\n"), "{shown}");
+    assert!(shown.ends_with("status 0\n") && !shown.contains("끝나지 않은"), "{shown}");
     let history = std::fs::read_to_string(state.join("taco-trace/history")).unwrap();
     assert!(history.contains("SELECT 6 * 7 AS n;") && !history.contains("rubbish"), "{history}");
     // It is there the next time: the arrow brings the last line back.
     let steps = [("taco> ", "\u{1b}[A"), ("CREATE TABLE t", "\u{3}"), ("taco> ", ".quit\r")];
     let shown = driven(&place, &state, &steps).unwrap();
     assert!(shown.ends_with("status 0\n"), "{shown}");
+}
+
+/// What is told at the prompt helps there: no flag of the command line that has a command here.
+#[test]
+fn prompt_names_what_helps_at_the_prompt() {
+    let place = empty();
+    let steps = [
+        ("taco> ", "FROM range(1500) t(i);\r"),
+        (".rows all", ""),
+        ("taco> ", ".ro\tal\t\r"),
+        ("모든 행을 보여줍니다", ""),
+        ("taco> ", "FROM range(1500) t(i);\r"),
+        ("(1,500행)", ""),
+        ("taco> ", ".rows some\r"),
+        (".rows first", ""),
+        ("taco> ", "SELECT repeat('x', 200) AS a, 1 AS b;\r"),
+        (".wide on", ""),
+        ("taco> ", ".wide on\r"),
+        ("줄이지 않습니다", ""),
+        ("taco> ", "SELECT repeat('y', 200) AS a, 1 AS b;\r"),
+        ("(1행)", ""),
+        ("taco> ", ".wide off\r"),
+        ("맞추어 줄입니다", ""),
+        ("taco> ", ".wide\r"),
+        (".wide off", ""),
+        ("taco> ", "FROM verdict;\r"),
+        ("`.tables`", ""),
+        ("taco> ", "SELEC 1;\r"),
+        ("`.examples`", ""),
+        ("taco> ", ".schema nowhere\r"),
+        ("`.tables`", ""),
+        // A name is completed behind the line before, too.
+        ("taco> ", "SELECT count(*) + 40 AS n FROM\r"),
+        (" ...> ", "verd\t;\r"),
+        ("40\r\n", ""),
+        ("taco> ", "SELECT 1\r"),
+        (" ...> ", "\u{4}"),
+    ];
+    let Some(shown) = driven(&place, &place.path("state"), &steps) else { return };
+    assert!(shown.contains("; 로 끝나지 않은 문장은 실행하지 않았습니다."), "{shown}");
+    assert!(shown.ends_with("status 0\n"), "{shown}");
+    for flag in ["--all-rows", "--wide", "--tables", "--schema", "--examples", "--format"] {
+        assert!(!shown.contains(flag), "{flag}: {shown}");
+    }
 }
 
 #[test]

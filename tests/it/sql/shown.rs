@@ -71,6 +71,38 @@ fn answer() -> impl Strategy<Value = (Vec<Column>, Vec<Row>)> {
     })
 }
 
+/// The widths of the columns of a table.
+fn widths(columns: &[Column], rows: &[Row], cells: usize) -> Option<Vec<usize>> {
+    let shown = table(&Texts::korean(), columns, rows, Some(cells), 1).text;
+    let dashes = shown.lines().nth(1).filter(|line| line.chars().all(|c| c == '─' || c == ' '))?;
+    Some(dashes.split("  ").map(width).collect())
+}
+
+#[test]
+fn short_columns_are_whole_while_a_wide_one_has_room() {
+    let columns = [text_column("time"), text_column("reason"), text_column("status"), number_column("n")];
+    let row = vec![text("09:35:50"), text(&"x".repeat(200)), text("error"), Cell::Integer(12_345)];
+    // 80 less three gaps, 8 + 6 + 5 for the short ones.
+    assert_eq!(widths(&columns, &[row], 80).unwrap(), [8, 55, 6, 5]);
+    // A long name takes from no other column: only the digits are kept whole.
+    let columns = [number_column(&"count_of_everything_".repeat(3)), text_column("a"), text_column("b")];
+    let row = vec![Cell::Integer(7), text(&"x".repeat(25)), text(&"y".repeat(24))];
+    assert_eq!(widths(&columns, &[row.clone()], 70).unwrap(), [22, 22, 22]);
+    assert_eq!(widths(&columns, &[row.clone()], 71).unwrap(), [23, 22, 22]);
+    assert_eq!(widths(&columns, &[row], 80).unwrap(), [27, 25, 24]);
+}
+
+/// Naive: one cell after the other, each to the narrowest column that needs one, the first of several.
+fn shared_one_by_one(natural: &[usize], least: &[usize], room: usize) -> Vec<usize> {
+    let mut widths = least.to_vec();
+    for _ in widths.iter().sum::<usize>()..room {
+        let short = (0..widths.len()).filter(|at| widths[*at] < natural[*at]);
+        let Some(at) = short.min_by_key(|at| widths[*at]) else { break };
+        widths[at] += 1;
+    }
+    widths
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -80,6 +112,35 @@ proptest! {
         for line in shown.text.lines() {
             prop_assert!(width(line) <= cells, "{} > {cells}: {line}", width(line));
             prop_assert!(!line.chars().any(char::is_control), "{line:?}");
+        }
+    }
+
+    /// Names and values of given widths, digits for some.
+    #[test]
+    fn no_column_is_cut_while_another_has_more_than_its_share(
+        sizes in prop::collection::vec((1_usize..60, 1_usize..120, any::<bool>()), 1..9),
+        cells in 40_usize..160,
+    ) {
+        let column = |(name, _, is_number): &(usize, usize, bool)| Column { name: "n".repeat(*name), is_number: *is_number };
+        let columns: Vec<Column> = sizes.iter().map(column).collect();
+        let row: Row = sizes.iter().map(|(_, value, _)| text(&"1".repeat(*value))).collect();
+        let natural: Vec<usize> = sizes.iter().map(|(name, value, _)| *name.max(value)).collect();
+        let least: Vec<usize> = sizes
+            .iter()
+            .map(|(name, value, is_number)| (*name.max(value)).min(if *is_number { *value.max(&8) } else { 8 }))
+            .collect();
+        let room = cells - 2 * (sizes.len() - 1);
+        let found = widths(&columns, &[row], cells);
+        if least.iter().sum::<usize>() > room {
+            prop_assert_eq!(found, None);
+        } else {
+            let found = found.unwrap();
+            prop_assert_eq!(&found, &shared_one_by_one(&natural, &least, room));
+            for (at, width) in found.iter().enumerate().filter(|(at, width)| **width < natural[*at]) {
+                for (other, wider) in found.iter().enumerate() {
+                    prop_assert!(*wider <= (width + 1).max(least[other]), "{at} {other}: {found:?} of {natural:?}");
+                }
+            }
         }
     }
 
