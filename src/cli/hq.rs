@@ -68,6 +68,8 @@ enum HqCommand {
     #[command(
         help_template = HELP_TEMPLATE,
         next_help_heading = "옵션",
+        override_usage = "taco-trace hq-candidates decide [OPTIONS] --reason <이유>\n        \
+            <--hand-over|--fix-here|--hold> <도구> <판정>",
         group = ArgGroup::new("decision").required(true).args(["hand_over", "fix_here", "hold"])
     )]
     Decide {

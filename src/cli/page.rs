@@ -53,20 +53,29 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let store = args.store.open_to_read()?;
     choice::known_agent(&store, args.agent.as_deref())?;
     period.tell_if_empty(texts, &store).map_err(Failure::from)?;
-    let outcome = diagnose(&store, texts, &scope, DraftMode::Template).map_err(Failure::from)?;
-    let (recurring, alone) = recurring(&outcome, args.agent.as_deref());
-    let outcome = match args.agent.as_deref() {
+    let masker = masker(&store)?;
+    let masked = |text: &str| masker.mask_text(text).0.into_owned();
+    let mut outcome = diagnose(&store, texts, &scope, DraftMode::Template).map_err(Failure::from)?;
+    for run in &mut outcome.runs {
+        mask_run(run, &masked);
+    }
+    // Equal names stay equal.
+    let agent = args.agent.as_deref().map(masked);
+    let (recurring, alone) = recurring(&outcome, agent.as_deref());
+    let outcome = match agent.as_deref() {
         None => outcome,
         Some(agent) => outcome.filtered(false, usize::MAX, |run| run.diagnosis.agent_name.as_deref() == Some(agent)),
     };
     let chosen = choose(&outcome, args.max_runs);
     let trace_ids = chosen.trace_ids();
-    let spans = store.spans_of_runs(&trace_ids, args.with_args).map_err(Failure::from)?;
-    let values = if args.with_args { Some(masker(&store)?) } else { None };
-    let parts = Parts { texts, spans: &spans, values: values.as_ref() };
+    let mut spans = store.spans_of_runs(&trace_ids, args.with_args).map_err(Failure::from)?;
+    for span in spans.values_mut().flatten() {
+        span.agent_name = span.agent_name.as_deref().map(masked);
+    }
+    let parts = Parts { texts, spans: &spans, masker: &masker, with_values: args.with_args };
     let shown = Page {
         asked: (args.since.clone().filter(|text| is_date(text)), args.until.clone().filter(|text| is_date(text))),
-        agent: args.agent.clone(),
+        agent: agent.clone(),
         counted: counted(&outcome),
         runs: chosen.places.iter().map(|place| parts.run(&outcome, *place)).collect(),
         recurring,
@@ -129,6 +138,16 @@ fn choose(outcome: &Outcome, most: usize) -> Chosen<'_> {
     Chosen { outcome, places }
 }
 
+/// Personal values in what is free text of a run: the name of its agent, what its tool is described with.
+fn mask_run(run: &mut JudgedRun, masked: &impl Fn(&str) -> String) {
+    let diagnosis = &mut run.diagnosis;
+    diagnosis.agent_name = diagnosis.agent_name.as_deref().map(masked);
+    diagnosis.description_draft = diagnosis.description_draft.as_deref().map(masked);
+    if let Some(tool) = &mut run.described_tool {
+        tool.description = masked(&tool.description);
+    }
+}
+
 /// Pseudonyms for personal values, whose key nobody can tell who does not have the files that were read.
 fn masker(store: &Store) -> Result<Masker, Failure> {
     let hashes = store.content_hashes().map_err(Failure::from)?;
@@ -139,8 +158,9 @@ fn masker(store: &Store) -> Result<Masker, Failure> {
 struct Parts<'a> {
     texts: &'a Texts,
     spans: &'a BTreeMap<String, Vec<SpanRecord>>,
-    /// Makes values fit to be shown; none when there are to be none.
-    values: Option<&'a Masker>,
+    masker: &'a Masker,
+    /// Whether values of arguments are shown, masked.
+    with_values: bool,
 }
 
 impl Parts<'_> {
@@ -154,14 +174,14 @@ impl Parts<'_> {
     fn judged<'o>(&self, run: &'o JudgedRun) -> PageRun<'o> {
         let view = report::run_view(run, false);
         let trace_id = &run.diagnosis.trace_id;
-        let (summary, notes) = match (&run.without_values, self.values) {
-            (Some(told), None) => (told.summary.clone(), told.notes.clone()),
-            _ => (self.text(&run.diagnosis.summary), run.diagnosis.notes.iter().map(|note| self.text(note)).collect()),
+        let (summary, notes) = match &run.without_values {
+            Some(told) if !self.with_values => (&told.summary, &told.notes),
+            _ => (&run.diagnosis.summary, &run.diagnosis.notes),
         };
         PageRun {
             arguments: page::arguments_of(&view).into_iter().map(|text| self.value(text)).collect(),
-            summary,
-            notes,
+            summary: self.text(summary),
+            notes: notes.iter().map(|note| self.text(note)).collect(),
             nodes: self.nodes(trace_id, Some(run)),
             judged: Ok(view),
         }
@@ -192,12 +212,12 @@ impl Parts<'_> {
     }
 
     fn value(&self, text: Option<&str>) -> Option<String> {
-        self.values.zip(text).map(|(masker, text)| masker.mask_value(text).0.into_owned())
+        text.filter(|_| self.with_values).map(|text| self.masker.mask_value(text).0.into_owned())
     }
 
     /// A sentence that may hold a value.
     fn text(&self, text: &str) -> String {
-        self.values.map_or_else(|| text.to_owned(), |masker| masker.mask_text(text).0.into_owned())
+        self.masker.mask_text(text).0.into_owned()
     }
 }
 

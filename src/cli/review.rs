@@ -24,7 +24,11 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum ReviewCommand {
     /// 오탐으로 넘깁니다. HQ 전달 후보와 --fail-on 에서 빠지고 diagnose 에 표시됩니다
-    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        override_usage = "taco-trace review dismiss [OPTIONS] --verdict <판정>\n        --reason <이유> <trace_id>"
+    )]
     Dismiss {
         #[command(flatten)]
         about: About,

@@ -126,7 +126,7 @@ pub fn page(texts: &Texts, page: &Page<'_>) -> String {
         total,
         problems => problems(&counts),
         unjudged => counts[UNJUDGED],
-        agents => agents_of(page).keys().flatten().count(),
+        agents => agents_of(page).len(),
         tiles => Serde(tiles),
         days => words.days(page),
         agent_chart => words.agents(page),

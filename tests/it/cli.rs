@@ -344,3 +344,32 @@ fn completions_man_and_help_are_there() {
     }
     assert!(stdout(&run(&["--version"])).starts_with("taco-trace "));
 }
+
+/// The commands of this one, as its help lists them, and theirs.
+fn commands_below(path: &[String]) -> Vec<Vec<String>> {
+    let arguments: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
+    let help = stdout(&run(&arguments));
+    let listed = help.lines().skip_while(|line| *line != "명령:").skip(1).take_while(|line| !line.is_empty());
+    // A name stands two blanks in; what goes on from the line before, further in.
+    let names = listed.filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')));
+    let mut found = vec![path.to_vec()];
+    for name in names.filter_map(|line| line.split_whitespace().next()) {
+        found.extend(commands_below(&[path, &[name.to_owned()]].concat()));
+    }
+    found
+}
+
+#[test]
+fn usage_of_every_command_fits_80_columns() {
+    let all = commands_below(&[]);
+    assert!(all.len() > 30, "{all:?}");
+    for path in all {
+        let arguments: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = stdout(&run(&arguments));
+        for line in help.lines().skip_while(|line| !line.starts_with("사용법:")).take_while(|line| !line.is_empty())
+        {
+            let width = unicode_width::UnicodeWidthStr::width(line);
+            assert!(width <= 80, "{width} columns: {line}");
+        }
+    }
+}

@@ -134,6 +134,35 @@ fn tiles(html: &str) -> Vec<u64> {
 }
 
 #[test]
+fn names_of_agents_and_descriptions_hold_no_personal_value() {
+    let place = Place::new();
+    let agent = "민원 담당 hong.gildong@example.go.kr";
+    let schema = json!({"type": "object", "properties": {"year": {"type": "integer"}}, "required": ["year"]});
+    let description = "묻는 곳은 010-1234-5678 입니다.";
+    let tools = json!([{"tool_name": "budget", "description": description, "json_schema": schema.to_string(),
+        "timeout_ms": 100, "max_retries": 1}]);
+    let mut rows = Vec::new();
+    for (trace, name) in [(1, Some(agent)), (2, Some("other")), (3, None)] {
+        rows.push(row(trace, 1, name, None, None, "ok"));
+        rows.push(row(trace, 2, None, Some("budget"), Some("{}"), "error"));
+    }
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    let (traces, tools) = (place.write("rows.jsonl", lines), place.write("tools.json", tools.to_string()));
+    ingest(&place, &traces, &tools);
+    for more in [&[][..], &["--with-args"], &["--agent", agent]] {
+        let html = page_of(&place, more);
+        for value in ["hong.gildong", "010-1234-5678"] {
+            assert!(!html.contains(value), "{more:?}: {value}");
+        }
+        // The masked name is one name wherever it stands: the run, its span and the filter.
+        assert!(html.contains("민원 담당 "), "{more:?}");
+        let runs = data_of(&html)["runs"].as_array().unwrap().len();
+        assert_eq!(runs, if more.contains(&"--agent") { 1 } else { 3 });
+    }
+    assert!(page_of(&place, &[]).contains("<dt>에이전트</dt><dd><b>3</b>"), "the one without a name counts");
+}
+
+#[test]
 fn page_says_what_diagnose_says() {
     for place in [seed(), days(), hostile()] {
         let html = page_of(&place, &["--with-args"]);
