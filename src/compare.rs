@@ -201,9 +201,10 @@ fn regressions(verdicts: &[VerdictChange], findings: &[FindingChange], agents: &
     let of_agents = agents.iter().filter(|one| is_worse(&one.change, true));
     of_verdicts
         .map(|one| row(comparison::Table::Verdicts, None, Some(one.verdict), None))
-        .chain(of_findings.map(|one| {
-            row(comparison::Table::Findings, Some(one.tool_name.clone()), Some(one.verdict), None)
-        }))
+        .chain(
+            of_findings
+                .map(|one| row(comparison::Table::Findings, Some(one.tool_name.clone()), Some(one.verdict), None)),
+        )
         .chain(of_agents.map(|one| row(comparison::Table::Agents, None, None, one.agent_name.clone())))
         .collect()
 }

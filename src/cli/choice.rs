@@ -19,7 +19,8 @@ pub(super) fn known_agent(store: &Store, agent: Option<&str>) -> Result<(), Fail
     }
     let found = near(agent, known.iter().map(String::as_str));
     let kind = if found.is_empty() { "known" } else { "near" };
-    let names: Vec<&str> = if found.is_empty() { known.iter().take(NAMES).map(String::as_str).collect() } else { found };
+    let names: Vec<&str> =
+        if found.is_empty() { known.iter().take(NAMES).map(String::as_str).collect() } else { found };
     Err(Failure::usage("agent_unknown")
         .with("value", agent)
         .with(kind, names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))

@@ -12,8 +12,8 @@ use super::terminal::{self, ColorChoice};
 use super::{choice, exit, load};
 use crate::compare::{Hit, Judged, Selector, SelectorError, Side, compare, compare_pairs};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
-use crate::model::{Review, ReviewKind, Rule};
 use crate::model::comparison::Comparison;
+use crate::model::{Review, ReviewKind, Rule};
 use crate::render::{Texts, compare as words};
 use crate::store::{ComparableRow, RULE_SET, Store, rule_sets};
 

@@ -128,7 +128,6 @@ pub(super) fn counts(texts: &Texts, report: &MachineReport<'_>) -> String {
         .filter(|run| verdict(run) != Verdict::Normal && !run.counts())
         .partition(|run| run.standings.iter().all(|(standing, _)| matches!(standing, Standing::Dismissed(_))));
     let said = review::said(texts, ReviewKind::Dismissed);
-    let more =
-        context! { unjudged => report.unjudged.len(), known => known.len(), dismissed => dismissed.len(), said };
+    let more = context! { unjudged => report.unjudged.len(), known => known.len(), dismissed => dismissed.len(), said };
     text + &phrase(texts, "counts_more", more)
 }

@@ -334,7 +334,10 @@ fn formats_for_machines_say_how_each_finding_stands() {
     assert_eq!(states.iter().filter(|state| state.ends_with(" new")).count(), 1);
     assert!(states.contains(&"timeout-exceeded new".to_owned()) && states.contains(&"normal unchanged".to_owned()));
     let accepted = results.iter().find(|one| one["ruleId"] == "retry-over-limit").unwrap();
-    assert_eq!(accepted["suppressions"], json!([{"kind": "external", "justification": "무시하기로 함: OCR 은 원래 느립니다"}]));
+    assert_eq!(
+        accepted["suppressions"],
+        json!([{"kind": "external", "justification": "무시하기로 함: OCR 은 원래 느립니다"}])
+    );
     assert_eq!(results.iter().filter(|one| one.get("suppressions").is_some()).count(), 1);
     let junit = quick_junit::Report::deserialize_from_str(&with("junit")).unwrap();
     assert_eq!((junit.tests, junit.failures, junit.test_suites[0].skipped), (8, 1, 5));

@@ -37,7 +37,8 @@ fn unknown_agent_is_refused_with_the_names_that_are_near() {
     let place = seed();
     let html = place.path("x.html");
     let html = html.to_str().unwrap();
-    for wrong in ["예산 집행 질의 에이전", "예산집행 질의 에이전트", "예산 집행", "예산 집헹 질의 에이전트"] {
+    for wrong in ["예산 집행 질의 에이전", "예산집행 질의 에이전트", "예산 집행", "예산 집헹 질의 에이전트"]
+    {
         let compared = format!("agent:{wrong}");
         for arguments in [
             &["diagnose", "--agent", wrong][..],
@@ -64,7 +65,14 @@ fn unknown_agent_is_refused_with_the_names_that_are_near() {
     assert_eq!(run(&place, &["diagnose", "--agent", AGENT]).status.code(), Some(0));
     // Files are asked as a store is.
     let mut files = program();
-    files.args(["diagnose", "fixtures/seed/traces.jsonl", "--tools", "fixtures/seed/tools.json", "--agent", "예산 집행"]);
+    files.args([
+        "diagnose",
+        "fixtures/seed/traces.jsonl",
+        "--tools",
+        "fixtures/seed/tools.json",
+        "--agent",
+        "예산 집행",
+    ]);
     assert_eq!(files.output().unwrap().status.code(), Some(2));
 }
 
@@ -149,7 +157,9 @@ fn period_that_ends_before_it_begins_is_refused() {
 fn period_without_runs_is_told_with_the_dates_there_are() {
     let place = seed();
     let empty = "그 기간에 시작한 실행이 없습니다. 있는 실행은 2026-10-07 ~ 2026-10-07 에 시작했습니다(한국 날짜).\n";
-    for command in [&["diagnose"][..], &["diagnose", "--format", "json"], &["report", "--html", "-"], &["hq-candidates"]] {
+    for command in
+        [&["diagnose"][..], &["diagnose", "--format", "json"], &["report", "--html", "-"], &["hq-candidates"]]
+    {
         for (period, is_empty) in [
             (["--since", "2026-10-08"], true),
             (["--since", "2026-10-07"], false),

@@ -559,10 +559,13 @@ fn fail_on_regression_sets_the_status() {
     let json = compared(&place.db(), &[&failing[..], &["--format", "json"]].concat());
     assert!(names.iter().all(|name| told(&json).contains(name)), "{}", told(&json));
     let rows: Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert_eq!(rows["regressions"][0], serde_json::json!({
-        "table": "verdicts", "tool_name": null, "verdict": "도구 정의와 맞지 않는 인자로 부름", "name": "args-mismatch",
-        "agent_name": null,
-    }));
+    assert_eq!(
+        rows["regressions"][0],
+        serde_json::json!({
+            "table": "verdicts", "tool_name": null, "verdict": "도구 정의와 맞지 않는 인자로 부름", "name": "args-mismatch",
+            "agent_name": null,
+        })
+    );
     let tables: Vec<&str> =
         rows["regressions"].as_array().unwrap().iter().map(|row| row["table"].as_str().unwrap()).collect();
     assert_eq!(tables, ["verdicts", "verdicts", "findings"]);

@@ -705,7 +705,11 @@ fn no_candidate_is_said_and_is_no_failure() {
     let empty = |more: &[&str]| {
         let output = hq(&place, &[&["--since", "2026-12-01"], more].concat());
         assert_eq!(output.status.code(), Some(0));
-        assert!(told(&output).starts_with("그 기간에 시작한 실행이 없습니다. 있는 실행은 2026-09-28 ~ "), "{}", told(&output));
+        assert!(
+            told(&output).starts_with("그 기간에 시작한 실행이 없습니다. 있는 실행은 2026-09-28 ~ "),
+            "{}",
+            told(&output)
+        );
         String::from_utf8(output.stdout).unwrap()
     };
     let nothing = empty(&[]);
