@@ -139,9 +139,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             };
             let (rule, reason) = (parse_rule(verdict)?, required_reason(reason)?);
             let store = store.open().map_err(|failure| failure.while_writing("decision"))?;
-            if !store.knows_tool(tool).map_err(Failure::from)? {
-                return Err(Failure::usage("tool_not_in_store").with("value", tool).into());
-            }
+            choice::known_tool(&store, Some(tool))?;
             let decided_ns = load::now_ns();
             let decided = Decided {
                 tool_name: tool.clone(),
