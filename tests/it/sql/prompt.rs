@@ -119,7 +119,7 @@ fn prompt_names_what_helps_at_the_prompt() {
     let steps = [
         ("taco> ", "FROM range(1500) t(i);\r"),
         (".rows all", ""),
-        ("taco> ", ".ro\tal\t\r"),
+        ("taco> ", ".ro\t al\t\r"),
         ("모든 행을 보여줍니다", ""),
         ("taco> ", "FROM range(1500) t(i);\r"),
         ("(1,500행)", ""),
