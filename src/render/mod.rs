@@ -5,6 +5,7 @@
 //! a folder beside `ko` with files of the same names.
 
 pub mod baseline;
+pub mod bench;
 pub mod calls;
 pub mod chart;
 pub mod choice;
@@ -47,6 +48,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("call_actions.j2", include_str!("templates/ko/call_actions.j2")),
     ("calls.j2", include_str!("templates/ko/calls.j2")),
     ("baseline_words.j2", include_str!("templates/ko/baseline_words.j2")),
+    ("bench.j2", include_str!("templates/ko/bench.j2")),
     ("compare_words.j2", include_str!("templates/ko/compare_words.j2")),
     ("doctor.j2", include_str!("templates/ko/doctor.j2")),
     ("doctor_suggestion.j2", include_str!("templates/ko/doctor_suggestion.j2")),

@@ -4,6 +4,7 @@
 
 mod args;
 mod baseline;
+mod bench;
 mod calls;
 mod chat;
 mod choice;
