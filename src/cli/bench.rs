@@ -88,7 +88,7 @@ fn labelled(texts: &Texts, mut args: LabelledArgs) -> anyhow::Result<u8> {
     let bytes = std::fs::read(&path).map_err(|error| not_readable(&path, &error))?;
     let manifest = String::from_utf8(bytes)
         .map_err(|error| ManifestError::NotJson {
-            line: error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() as u64
+            line: error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count() as u64
                 + 1,
             message: "UTF-8 이 아닙니다".to_owned(),
         })

@@ -3,6 +3,7 @@
 //!
 //! One command, one file: its `Args` (whose comments are the Korean help) and one function.
 
+mod apply_draft;
 mod baseline;
 mod bench;
 mod calls;

@@ -4,6 +4,7 @@
 //! Markdown and the tree of `explain`. Queries nothing, decides nothing, does no I/O. Another language is
 //! a folder beside `ko` with files of the same names.
 
+pub mod apply_draft;
 pub mod baseline;
 pub mod bench;
 pub mod calls;
@@ -45,6 +46,7 @@ use layout::{plain_short, thousands};
 
 /// Every template by its file name.
 const TEMPLATES: &[(&str, &str)] = &[
+    ("apply_draft.j2", include_str!("templates/ko/apply_draft.j2")),
     ("call_actions.j2", include_str!("templates/ko/call_actions.j2")),
     ("calls.j2", include_str!("templates/ko/calls.j2")),
     ("baseline_words.j2", include_str!("templates/ko/baseline_words.j2")),
