@@ -137,7 +137,8 @@ pub fn parse_manifest(text: &str) -> Result<Manifest, ManifestError> {
         let line = line_of(text, raw.get());
         let trace_id = entry.trace_id.to_lowercase();
         let contradiction = || ManifestError::Contradiction { line, trace_id: trace_id.clone() };
-        let expected = expected(text, entry.verdicts)?.map(|list| given(&list).ok_or_else(contradiction)).transpose()?;
+        let expected =
+            expected(text, entry.verdicts)?.map(|list| given(&list).ok_or_else(contradiction)).transpose()?;
         if !seen.insert(trace_id.clone()) {
             return Err(contradiction());
         }
@@ -210,8 +211,7 @@ pub fn agreement(
     is_file: impl Fn(&str) -> bool,
 ) -> Agreement {
     let by_trace: BTreeMap<&str, &Judged> = judged.iter().map(|run| (run.trace_id.as_str(), run)).collect();
-    let mut confusion =
-        Answer::ALL.map(|expected| ConfusionRow { expected, given: [0; 7], runs: 0 });
+    let mut confusion = Answer::ALL.map(|expected| ConfusionRow { expected, given: [0; 7], runs: 0 });
     let (mut compared, mut matched, mut matched_all, mut no_run) = (0, 0, 0, 0);
     let (mut mismatches, mut also_differs, mut only_in_manifest) = (Vec::new(), Vec::new(), Vec::new());
     for label in &manifest.labels {

@@ -88,7 +88,8 @@ fn labelled(texts: &Texts, mut args: LabelledArgs) -> anyhow::Result<u8> {
     let bytes = std::fs::read(&path).map_err(|error| not_readable(&path, &error))?;
     let manifest = String::from_utf8(bytes)
         .map_err(|error| ManifestError::NotJson {
-            line: error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count() as u64
+            line: error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count()
+                as u64
                 + 1,
             message: "UTF-8 이 아닙니다".to_owned(),
         })
@@ -109,9 +110,7 @@ fn labelled(texts: &Texts, mut args: LabelledArgs) -> anyhow::Result<u8> {
     let is_file = |file: &str| args.folder.join(file).is_file();
     let found = agreement(&manifest, &judged(outcome), (&name, RULE_SET), is_file);
     let text = match args.format {
-        Format::Table => {
-            words::table(texts, &found, terminal::style(ColorChoice::Never, args.output.is_some()))
-        }
+        Format::Table => words::table(texts, &found, terminal::style(ColorChoice::Never, args.output.is_some())),
         Format::Md => words::markdown(texts, &found),
         Format::Json => serde_json::to_string_pretty(&found)? + "\n",
     };

@@ -124,7 +124,8 @@ fn json_string(text: &str, ascii: bool) -> String {
         if letter.is_ascii() {
             escaped.push(letter);
         } else {
-            let units = letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+            let units =
+                letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
             escaped.push_str(&units);
         }
     }

@@ -123,11 +123,7 @@ proptest! {
 /// A judged run with a draft for its tool, out of the seed's examples.
 fn drafted_run() -> JudgedRun {
     let place = Place::new();
-    let output = program()
-        .args(["ingest", TRACES, "--tools", TOOLS, "--db"])
-        .arg(place.db())
-        .output()
-        .unwrap();
+    let output = program().args(["ingest", TRACES, "--tools", TOOLS, "--db"]).arg(place.db()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let store = Store::open_to_read(&place.db()).unwrap();
     let outcome = diagnose(&store, &Texts::korean(), &Scope::default(), DraftMode::Template).unwrap();

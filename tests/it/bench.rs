@@ -49,8 +49,12 @@ fn counts_of_a_real_folder_are_those_of_a_naive_count() {
             absent += 1;
             continue;
         };
-        let mut places: Vec<usize> = entry["verdicts"].as_array().unwrap().iter()
-            .map(|name| NAMES.iter().position(|known| name == known).unwrap()).collect();
+        let mut places: Vec<usize> = entry["verdicts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|name| NAMES.iter().position(|known| name == known).unwrap())
+            .collect();
         places.sort_unstable();
         let label = |place: usize| Answer::ALL[place].label().to_owned();
         let expected = label(places.first().copied().unwrap_or(5));
@@ -116,9 +120,12 @@ fn traces_without_a_partner_are_told_and_not_counted() {
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(code, Some(0), "{out}");
     assert_eq!([&found["verdict"]["compared"], &found["verdict"]["matched"]].map(count), [1, 1]);
-    assert_eq!(found["only_in_manifest"], json!([
-        {"trace_id": "f".repeat(32), "file": null, "file_found": null, "line": 1}
-    ]));
+    assert_eq!(
+        found["only_in_manifest"],
+        json!([
+            {"trace_id": "f".repeat(32), "file": null, "file_found": null, "line": 1}
+        ])
+    );
     assert_eq!(found["only_in_files"], json!([{"trace_id": trace(2), "given": "정상 완료"}]));
     assert_eq!(found["no_run"], 1);
     assert_eq!(found["labels_from"], json!([]));
@@ -187,9 +194,8 @@ fn share_below_at_and_above_the_limit() {
         let labels: Vec<Value> =
             (0..compared).map(|n: u64| json!({"trace_id": n.to_string(), "verdicts": ["normal"]})).collect();
         let manifest = parse_manifest(&json!({"traces": labels}).to_string()).unwrap();
-        let runs: Vec<Judged> = (0..compared)
-            .map(|n| run(&n.to_string(), if n < matched { 5 } else { 6 }, &[]))
-            .collect();
+        let runs: Vec<Judged> =
+            (0..compared).map(|n| run(&n.to_string(), if n < matched { 5 } else { 6 }, &[])).collect();
         agreement(&manifest, &runs, ("m", "r"), |_| true).verdict
     };
     assert_eq!([49, 50, 51].map(|matched| is_below(&of(matched, 100), 50.0)), [true, false, false]);
