@@ -79,8 +79,10 @@ pub struct ChosenDraft {
 /// One draft per tool, by name of the tool.
 #[must_use]
 pub fn chosen_drafts(runs: &[JudgedRun]) -> Vec<ChosenDraft> {
-    // By tool, then by today's description and draft: how many runs, and the newest with its trace.
-    let mut by_tool: BTreeMap<&str, BTreeMap<(&str, &str), (u64, (i64, &str))>> = BTreeMap::new();
+    /// How many runs, and the newest with its trace.
+    type Counted<'a> = (u64, (i64, &'a str));
+    // By tool, then by today's description and the draft.
+    let mut by_tool: BTreeMap<&str, BTreeMap<(&str, &str), Counted<'_>>> = BTreeMap::new();
     for run in runs {
         let (Some(tool), Some(draft)) = (&run.described_tool, &run.diagnosis.description_draft) else { continue };
         let newest = (run.start_ns, run.diagnosis.trace_id.as_str());

@@ -51,6 +51,11 @@ pub fn drafts(texts: &Texts, views: &[DraftView<'_>]) -> String {
         tied: bool,
         lines: Vec<String>,
     }
+    #[derive(Serialize)]
+    struct Values {
+        key: &'static str,
+        rows: Vec<Row>,
+    }
     let rows: Vec<Row> = views
         .iter()
         .map(|view| Row {
@@ -62,7 +67,7 @@ pub fn drafts(texts: &Texts, views: &[DraftView<'_>]) -> String {
             lines: draft_diff(view.today, view.draft).iter().map(|(sign, line)| format!("{sign} {line}")).collect(),
         })
         .collect();
-    texts.render("apply_draft.j2", context! { key => "drafts", rows, output => "" })
+    texts.render("apply_draft.j2", Values { key: "drafts", rows })
 }
 
 /// A line for standard error; `output` is the file to write.

@@ -79,7 +79,7 @@ pub fn table(texts: &Texts, found: &Agreement, style: Style) -> String {
 /// The report in Markdown.
 #[must_use]
 pub fn markdown(texts: &Texts, found: &Agreement) -> String {
-    let mut values = values(found, "md", |text| cell(text));
+    let mut values = values(found, "md", cell);
     values.md = true;
     texts.render("bench.j2", values)
 }
@@ -90,14 +90,15 @@ fn confusion(found: &Agreement, corner: &str, sum: &str) -> String {
     let labels: Vec<String> = (1..).zip(Answer::ALL).map(label).collect();
     let first = labels.iter().map(String::as_str).chain([corner]).map(width).max().unwrap_or_default();
     let numbers = found.confusion.iter().flat_map(|row| row.given.iter().chain([&row.runs]));
-    let cells = numbers.map(|number| number.to_string().len()).max().unwrap_or_default().max(width(sum));
+    let cells = numbers.map(|number| number.to_string().len()).max().unwrap_or_default();
     let mut out = String::new();
     let mut line = |label: &str, cells_of: Vec<String>| {
         out.push_str(GAP);
         out.push_str(&pad_end(label, first));
-        for text in cells_of {
+        let last = cells_of.len().saturating_sub(1);
+        for (place, text) in cells_of.iter().enumerate() {
             out.push_str(GAP);
-            out.push_str(&pad_start(&text, cells));
+            out.push_str(&pad_start(text, if place == last { cells.max(width(sum)) } else { cells }));
         }
         out.push('\n');
     };
