@@ -57,6 +57,54 @@ pub struct DescribedTool {
     pub description: String,
 }
 
+/// The draft for a tool, chosen among those of several runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenDraft {
+    /// The tool.
+    pub tool_name: String,
+    /// Its description as it stands.
+    pub today: String,
+    /// The draft that most runs give; of several, that of the newest run.
+    pub draft: String,
+    /// Runs that give it.
+    pub runs: u64,
+    /// Runs that give any draft for the tool.
+    pub of_runs: u64,
+    /// Different drafts that they give.
+    pub drafts: u64,
+    /// Whether another draft has as many runs.
+    pub tied: bool,
+}
+
+/// One draft per tool, by name of the tool.
+#[must_use]
+pub fn chosen_drafts(runs: &[JudgedRun]) -> Vec<ChosenDraft> {
+    /// How many runs, and the newest with its trace.
+    type Counted<'a> = (u64, (i64, &'a str));
+    // By tool, then by today's description and the draft.
+    let mut by_tool: BTreeMap<&str, BTreeMap<(&str, &str), Counted<'_>>> = BTreeMap::new();
+    for run in runs {
+        let (Some(tool), Some(draft)) = (&run.described_tool, &run.diagnosis.description_draft) else { continue };
+        let newest = (run.start_ns, run.diagnosis.trace_id.as_str());
+        let drafts = by_tool.entry(&tool.tool_name).or_default();
+        let counted = drafts.entry((&tool.description, draft)).or_insert((0, newest));
+        *counted = (counted.0 + 1, counted.1.max(newest));
+    }
+    let chosen = by_tool.into_iter().filter_map(|(tool_name, drafts)| {
+        let ((today, draft), (runs, _)) = drafts.iter().max_by_key(|(_, counted)| **counted)?;
+        Some(ChosenDraft {
+            tool_name: tool_name.to_owned(),
+            today: (*today).to_owned(),
+            draft: (*draft).to_owned(),
+            runs: *runs,
+            of_runs: drafts.values().map(|(runs, _)| runs).sum(),
+            drafts: drafts.len() as u64,
+            tied: drafts.values().filter(|(others, _)| others == runs).count() > 1,
+        })
+    });
+    chosen.collect()
+}
+
 /// All runs in scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {

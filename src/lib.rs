@@ -15,6 +15,7 @@
 //! tables and views, and the exit codes.
 
 pub mod baseline;
+pub mod bench;
 pub mod calls;
 pub mod cli;
 pub mod compare;

@@ -411,7 +411,8 @@ fn refuse_output(args: &CheckArgs, sources: &[Source]) -> Result<(), Failure> {
         .map_err(|failure| Failure { kind: "output_is_store", ..failure })?;
     let calls = sources.iter().filter_map(|source| match source {
         Source::File(path) => Some(path.as_path()),
-        Source::Stdin => None,
+        // Standard input may come from a file.
+        Source::Stdin => Some(Path::new("/dev/stdin")),
     });
     terminal::refuse_over_inputs(output, calls.chain(args.specs.as_deref()).chain(args.tools.as_deref()))
 }

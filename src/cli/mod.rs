@@ -3,7 +3,9 @@
 //!
 //! One command, one file: its `Args` (whose comments are the Korean help) and one function.
 
+mod apply_draft;
 mod baseline;
+mod bench;
 mod calls;
 mod choice;
 mod compare;
@@ -128,6 +130,14 @@ enum Command {
     /// 기록된 도구 호출의 인자를 명세와 맞추어 보고, 지난 검사와 견줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Calls(calls::Args),
+    /// 판정이 사람이 매긴 기대 판정과 얼마나 같은지 잽니다
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        subcommand_help_heading = "명령",
+        subcommand_value_name = "명령"
+    )]
+    Bench(Box<bench::Args>),
     /// 셸 자동 완성 스크립트를 냅니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Completions {
@@ -185,6 +195,7 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Doctor(args) => doctor::run(texts, &args),
         Command::Tools(args) => tools::run(texts, &args),
         Command::Calls(args) => calls::run(texts, &args),
+        Command::Bench(args) => bench::run(texts, *args),
         Command::Completions { shell } => completions(&shell),
         Command::Man => man(),
     }

@@ -1,13 +1,14 @@
 //! Where output goes and how it may look: standard output or a file, width, colour.
 
 use std::fs;
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use super::failure::Failure;
 use crate::render::layout::Style;
+use crate::store::is_database;
 
 /// Width when nothing tells it.
 const DEFAULT_WIDTH: usize = 80;
@@ -94,7 +95,8 @@ impl ResultWriter {
             return Ok(Self { output: BufWriter::new(Box::new(io::stdout())), path: None, partial: None });
         };
         let is_replaced = !path.exists() || path.is_file();
-        if path.is_file() && is_store(path) {
+        // A slip of the hand must not replace a store by a result.
+        if path.is_file() && is_database(path) {
             return Err(Failure::usage("output_is_store").with("path", path.display()).into());
         }
         let partial = is_replaced.then(|| partial_path(path));
@@ -139,13 +141,6 @@ impl Drop for ResultWriter {
             fs::remove_file(partial).ok();
         }
     }
-}
-
-/// Whether the file is a DuckDB database: a slip of the hand must not replace a store by a result.
-fn is_store(path: &Path) -> bool {
-    let mut start = [0; 12];
-    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start.ends_with(b"DUCK")
 }
 
 /// Refuses a result that would take the place of something the command reads, under whatever name: another spelling of

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use serde::Serialize;
 
+use super::apply_draft;
 use super::doctor::Format;
 use super::exit;
 use super::failure::{Failure, tools_failure};
@@ -79,6 +80,13 @@ enum ToolsCommand {
         #[arg(long)]
         fail_on_drift: bool,
     },
+    /// 판정이 낸 도구 설명 수정안을 tools.json 의 사본에 씁니다(바뀌는 곳을 먼저 보여줍니다)
+    #[command(
+        help_template = super::HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        after_help = "예: taco-trace tools apply-draft traces/ --tools tools.json -o new-tools.json"
+    )]
+    ApplyDraft(Box<apply_draft::Args>),
 }
 
 /// 트레이스를 읽는 인자
@@ -109,6 +117,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             }
             Ok(exit::OK)
         }
+        ToolsCommand::ApplyDraft(args) => apply_draft::run(texts, args),
         ToolsCommand::Check { input, tools, format, fail_on_drift } => {
             let set = read_set(tools)?;
             let found = drift(&observe(input)?, &set);

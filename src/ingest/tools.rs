@@ -79,6 +79,59 @@ pub fn parse_tools(text: &str, source: &str, defaults: ToolDefaults) -> Result<(
     Ok((ToolSet { sha256: hash(&tools), source: source.to_owned(), tools }, issues))
 }
 
+/// The text with other descriptions for the tools named: their strings change, every other byte stays. A tool without
+/// a description gets one as its first member. Of several definitions of one name the first is changed, which is the
+/// one that [`parse_tools`] reads; names that are not defined change nothing.
+///
+/// # Errors
+/// [`ToolsError`] as in [`parse_tools`].
+pub fn with_descriptions(text: &str, descriptions: &BTreeMap<&str, &str>) -> Result<String, ToolsError> {
+    let body = text.strip_prefix(BOM).unwrap_or(text);
+    let root: &RawValue = serde_json::from_str(body).map_err(not_json)?;
+    let members = find_list(root).ok_or(ToolsError::NotAList)?;
+    let mut left = descriptions.clone();
+    let mut copy = String::with_capacity(text.len());
+    let mut copied = 0;
+    for member in members {
+        let Some(outer) = Members::of(member) else { continue };
+        let Ok(form) = Form::of(&outer) else { continue };
+        let Some(description) = left.remove(form.name.as_str()) else { continue };
+        let edit = form.description_edit(member, description);
+        // Parts of the text; their addresses tell where they stand.
+        let at = (edit.place.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        copy.push_str(text.get(copied..at).unwrap_or_default());
+        copy.push_str(&edit.text);
+        copied = at + edit.place.len();
+    }
+    copy.push_str(text.get(copied..).unwrap_or_default());
+    Ok(copy)
+}
+
+/// A part of a text and what comes in its place.
+struct Edit<'a> {
+    place: &'a str,
+    text: String,
+}
+
+/// A JSON string; beyond ASCII escaped where the file does so.
+fn json_string(text: &str, ascii: bool) -> String {
+    let plain = Value::from(text).to_string();
+    if !ascii {
+        return plain;
+    }
+    let mut escaped = String::with_capacity(plain.len());
+    for letter in plain.chars() {
+        if letter.is_ascii() {
+            escaped.push(letter);
+        } else {
+            let units =
+                letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+            escaped.push_str(&units);
+        }
+    }
+    escaped
+}
+
 /// A tool definition as a trace carries it. It has no limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedTool {
@@ -271,6 +324,21 @@ impl<'a> Form<'a> {
     /// The description; one that is not a string stays readable as the JSON that it is.
     fn description(&self) -> String {
         self.member("description").map(text_of).unwrap_or_default()
+    }
+
+    /// What makes `description` the description of this definition, which stands in `member`.
+    fn description_edit(&self, member: &'a RawValue, description: &str) -> Edit<'a> {
+        let raw = member.get();
+        let text = json_string(description, raw.is_ascii() && raw.contains("\\u"));
+        let null = || self.inner.get("description").or_else(|| self.outer.get("description"));
+        if let Some(value) = self.member("description").or_else(null) {
+            return Edit { place: value.get(), text };
+        }
+        let is_wrapped = self.outer.get("function").is_some_and(|value| value.get() != "null")
+            && self.outer.get("tool_name").is_none();
+        let object = if is_wrapped { self.outer.get("function").map_or(raw, RawValue::get) } else { raw };
+        // It has a name, so another member follows.
+        Edit { place: &object[..1], text: format!("{{\"description\": {text},") }
     }
 
     /// The schema as text: a string as it is, a structure as compact JSON; none when one is missing that must be there.

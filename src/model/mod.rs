@@ -4,6 +4,7 @@
 //! their Korean labels, issue codes. Decides nothing and prints nothing.
 
 pub mod answer;
+pub mod bench;
 pub mod call;
 pub mod comparison;
 pub mod diagnosis;

@@ -23,24 +23,22 @@ pub fn report(texts: &Texts, report: &MachineReport<'_>) -> String {
             Verdict::Found(_) if !run.counts() => continue,
             Verdict::Found(_) => "error",
         };
-        let finding = run.findings().find(|(_, standing, _)| standing.counts()).map(|(finding, ..)| finding);
+        let finding = run.counting();
         let place = run.place(finding);
-        // What a person dismissed is no reason for the annotation, and does not name it.
-        let verdict = finding.map_or(diagnosis.verdict, |finding| finding.rule.verdict());
         let of_standing = |(finding, standing, _): (&Finding, &Standing, &str)| {
             matches!(standing, Standing::Dismissed(_)).then(|| finding.rule.verdict().label())
         };
         let mut dismissed: Vec<&str> = run.findings().filter_map(of_standing).collect();
         dismissed.dedup();
         let values = context! {
-            summary => plain(&diagnosis.summary),
+            summary => run.said(texts),
             trace => diagnosis.trace_id.as_str(),
             span => finding.and_then(|finding| finding.span_ids.first()).map_or("", String::as_str),
             agent => diagnosis.agent_name.as_deref().map(plain).unwrap_or_default(),
             dismissed => dismissed.join(", "), said => review::said(texts, ReviewKind::Dismissed),
         };
         let message = phrase(texts, "annotation", values);
-        command(&mut out, level, verdict.label(), place, &message);
+        command(&mut out, level, run.counting_verdict().label(), place, &message);
     }
     for (run, place) in &report.unjudged {
         let values = context! { reason => word(texts, &run.reason), trace => run.trace_id.as_str() };

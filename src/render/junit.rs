@@ -89,7 +89,7 @@ fn status(texts: &Texts, run: &MachineRun<'_>) -> TestCaseStatus {
     }
     let mut status = if run.counts() {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_message(xml(&diagnosis.summary));
+        status.set_message(xml(&run.said(texts)));
         status
     } else {
         let mut status = TestCaseStatus::skipped();
@@ -98,14 +98,14 @@ fn status(texts: &Texts, run: &MachineRun<'_>) -> TestCaseStatus {
         status.set_message(xml(&reasons.join(" · ")));
         status
     };
-    status.set_type(diagnosis.verdict.slug()).set_description(xml(&body(texts, run)));
+    status.set_type(run.counting_verdict().slug()).set_description(xml(&body(texts, run)));
     status
 }
 
 /// What a person looks at when a test failed.
 fn body(texts: &Texts, run: &MachineRun<'_>) -> String {
     let diagnosis = run.view.diagnosis;
-    let mut text = plain(&diagnosis.summary).into_owned() + "\n";
+    let mut text = run.said(texts) + "\n";
     let mut line = |line: &str| writeln!(text, "{line}").expect("writing to a String cannot fail");
     for (finding, known, _) in run.findings() {
         line("");
@@ -122,7 +122,8 @@ fn body(texts: &Texts, run: &MachineRun<'_>) -> String {
         }
     }
     line("");
-    if let Some(fix) = diagnosis.fix_target {
+    // Where to fix it is said of the run's own verdict.
+    if let Some(fix) = diagnosis.fix_target.filter(|_| run.counting_verdict() == diagnosis.verdict) {
         line(&phrase(texts, "fix", context! { fix => fix.label() }));
     }
     for note in &diagnosis.notes {

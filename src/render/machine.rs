@@ -70,6 +70,25 @@ impl MachineRun<'_> {
         self.standings.iter().any(|(standing, _)| standing.counts())
     }
 
+    /// The first finding that counts: what a person dismissed is no reason for a failure, and does not name it.
+    pub(super) fn counting(&self) -> Option<&Finding> {
+        self.findings().find(|(_, standing, _)| standing.counts()).map(|(finding, ..)| finding)
+    }
+
+    /// The verdict of what counts, or else of the run.
+    pub(super) fn counting_verdict(&self) -> Verdict {
+        self.counting().map_or(self.view.diagnosis.verdict, |finding| finding.rule.verdict())
+    }
+
+    /// What is said of the run: its summary, or, where that is of a verdict that does not count, what counts.
+    pub(super) fn said(&self, texts: &Texts) -> String {
+        let diagnosis = self.view.diagnosis;
+        match self.counting() {
+            Some(finding) if finding.rule.verdict() != diagnosis.verdict => told(texts, finding),
+            _ => plain(&diagnosis.summary).into_owned(),
+        }
+    }
+
     /// Where a finding is shown: its first span, or else the final answer of the run.
     #[must_use]
     pub fn place(&self, finding: Option<&Finding>) -> Option<&Place> {
@@ -127,7 +146,7 @@ pub(super) fn counts(texts: &Texts, report: &MachineReport<'_>) -> String {
         .iter()
         .filter(|run| verdict(run) != Verdict::Normal && !run.counts())
         .partition(|run| run.standings.iter().all(|(standing, _)| matches!(standing, Standing::Dismissed(_))));
-    let said = review::said(texts, ReviewKind::Dismissed);
-    let more = context! { unjudged => report.unjudged.len(), known => known.len(), dismissed => dismissed.len(), said };
-    text + &phrase(texts, "counts_more", more)
+    let more = context! { unjudged => report.unjudged.len(), known => known.len(), dismissed => dismissed.len() };
+    let more = phrase(texts, "counts_more", more);
+    if more.is_empty() { text } else { format!("{text} {more}") }
 }

@@ -4,7 +4,9 @@
 //! Markdown and the tree of `explain`. Queries nothing, decides nothing, does no I/O. Another language is
 //! a folder beside `ko` with files of the same names.
 
+pub mod apply_draft;
 pub mod baseline;
+pub mod bench;
 pub mod calls;
 pub mod chart;
 pub mod choice;
@@ -44,9 +46,11 @@ use layout::{plain_short, thousands};
 
 /// Every template by its file name.
 const TEMPLATES: &[(&str, &str)] = &[
+    ("apply_draft.j2", include_str!("templates/ko/apply_draft.j2")),
     ("call_actions.j2", include_str!("templates/ko/call_actions.j2")),
     ("calls.j2", include_str!("templates/ko/calls.j2")),
     ("baseline_words.j2", include_str!("templates/ko/baseline_words.j2")),
+    ("bench.j2", include_str!("templates/ko/bench.j2")),
     ("compare_words.j2", include_str!("templates/ko/compare_words.j2")),
     ("doctor.j2", include_str!("templates/ko/doctor.j2")),
     ("doctor_suggestion.j2", include_str!("templates/ko/doctor_suggestion.j2")),

@@ -253,7 +253,7 @@ fn result(
         locations: vec![location(run.place(Some(finding)), of_span(first), None)],
         related_locations: related.collect(),
         partial_fingerprints: BTreeMap::from([(FINGERPRINT, digest.to_owned())]),
-        baseline_state: has_baseline.then_some(if standing.counts() { "new" } else { "unchanged" }),
+        baseline_state: has_baseline.then_some(state(standing)),
         suppressions: match standing {
             Standing::Accepted(_) | Standing::Dismissed(_) => {
                 vec![Suppression { kind: "external", justification: machine::standing(texts, standing) }]
@@ -291,6 +291,14 @@ fn passed(texts: &Texts, run: &MachineRun<'_>, has_baseline: bool) -> SarifResul
         baseline_state: has_baseline.then_some("unchanged"),
         suppressions: Vec::new(),
         properties: json!({ "trace_id": diagnosis.trace_id, "agent_name": diagnosis.agent_name }),
+    }
+}
+
+/// How a finding stands to a baseline. One that a person dismissed is never in it; the suppression says so.
+const fn state(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::Known | Standing::Accepted(_) => "unchanged",
+        Standing::Unasked | Standing::New | Standing::Dismissed(_) => "new",
     }
 }
 

@@ -430,7 +430,7 @@ pub(super) fn draft_of(texts: &Texts, run: &RunView<'_>) -> Option<(String, Vec<
 }
 
 /// Sentences of the description that go, stay and come.
-fn draft_diff(today: &str, draft: &str) -> Vec<(char, String)> {
+pub(super) fn draft_diff(today: &str, draft: &str) -> Vec<(char, String)> {
     // A description is one paragraph: its sentences are the lines of the diff.
     let sentences = |text: &str| {
         let mut lines = String::new();

@@ -23,6 +23,8 @@ mod touched;
 mod views;
 
 use std::cell::Cell;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -297,8 +299,26 @@ fn config() -> duckdb::Result<Config> {
     Config::default().enable_autoload_extension(false)?.with("autoinstall_known_extensions", "false")
 }
 
+/// Whether the file is a DuckDB database, by the bytes that it begins with.
+#[must_use]
+pub fn is_database(path: &Path) -> bool {
+    let mut start = [0; 12];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start.ends_with(b"DUCK")
+}
+
+/// Whether DuckDB would open something else than a store at this path, and keep nothing in it: a file of data, of which
+/// it makes a view in memory, or memory itself.
+fn is_no_store(path: &Path) -> bool {
+    let has_content = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
+    (has_content && File::open(path).is_ok() && !is_database(path)) || path.to_string_lossy().starts_with(":memory:")
+}
+
 /// Opens a file, and waits a little while another process holds it: most of them do not hold it for long.
 fn connect(path: &Path, mode: AccessMode, mut waits: u32) -> Result<Connection, StoreError> {
+    if is_no_store(path) {
+        return Err(StoreError::NotOpenable { path: path.to_owned(), message: "not a DuckDB file".to_owned() });
+    }
     loop {
         let configured = config()
             .and_then(|config| match mode {

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod apply_draft;
 mod args;
 mod baseline;
+mod bench;
 mod calls;
 mod chat;
 mod choice;

@@ -141,6 +141,18 @@ fn file_that_is_no_store_is_refused_and_left_alone() {
 }
 
 #[test]
+fn place_that_would_keep_nothing_is_refused() {
+    let (folder, _) = folder();
+    // DuckDB takes these for tables in files, and opens a database in memory beside them.
+    for name in ["calls.jsonl", "calls.json", "calls.csv"] {
+        let path = folder.path().join(name);
+        fs::write(&path, "{\"a\": 1}\n").unwrap();
+        assert!(matches!(refusal(&path), StoreError::NotOpenable { .. }), "{name}");
+    }
+    assert!(matches!(refusal(std::path::Path::new(":memory:")), StoreError::NotOpenable { .. }));
+}
+
+#[test]
 fn missing_store_is_told_and_not_created() {
     let (_folder, path) = folder();
     let error = Store::open_existing(&path).err().expect("there is no store");

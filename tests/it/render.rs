@@ -258,7 +258,8 @@ fn every_text_is_there_and_polite() {
                  trace_not_found trace_ambiguous unknown_verdict bad_date rule_not_found \
                  no_definitions no_call_rows no_call_specs no_tools_in_store call_check_refused call_runs_too_few \
                  call_run_not_found call_run_ambiguous trace_blank agent_unknown person_unknown \
-                 period_reversed pairs_with_rules selection_empty other"
+                 period_reversed pairs_with_rules selection_empty tools_required manifest_missing \
+                 manifest_not_json manifest_shape manifest_verdict manifest_contradiction manifest_no_files other"
         .split_whitespace()
     {
         let told = errors::error(&texts, kind, &BTreeMap::new());
