@@ -409,10 +409,10 @@ fn refuse_output(args: &CheckArgs, sources: &[Source]) -> Result<(), Failure> {
     let output = args.output.as_deref();
     terminal::refuse_over_inputs(output, store_of(args))
         .map_err(|failure| Failure { kind: "output_is_store", ..failure })?;
-    let calls = sources.iter().filter_map(|source| match source {
-        Source::File(path) => Some(path.as_path()),
+    let calls = sources.iter().map(|source| match source {
+        Source::File(path) => path.as_path(),
         // Standard input may come from a file.
-        Source::Stdin => Some(Path::new("/dev/stdin")),
+        Source::Stdin => Path::new("/dev/stdin"),
     });
     terminal::refuse_over_inputs(output, calls.chain(args.specs.as_deref()).chain(args.tools.as_deref()))
 }
