@@ -87,8 +87,8 @@ fn short_columns_are_whole_while_a_wide_one_has_room() {
     // A long name takes from no other column: only the digits are kept whole.
     let columns = [number_column(&"count_of_everything_".repeat(3)), text_column("a"), text_column("b")];
     let row = vec![Cell::Integer(7), text(&"x".repeat(25)), text(&"y".repeat(24))];
-    assert_eq!(widths(&columns, &[row.clone()], 70).unwrap(), [22, 22, 22]);
-    assert_eq!(widths(&columns, &[row.clone()], 71).unwrap(), [23, 22, 22]);
+    assert_eq!(widths(&columns, std::slice::from_ref(&row), 70).unwrap(), [22, 22, 22]);
+    assert_eq!(widths(&columns, std::slice::from_ref(&row), 71).unwrap(), [23, 22, 22]);
     assert_eq!(widths(&columns, &[row], 80).unwrap(), [27, 25, 24]);
 }
 
