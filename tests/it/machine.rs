@@ -386,7 +386,7 @@ fn dismissed_finding_is_shown_as_such_and_does_not_count() {
     assert!(one("junit").contains("message=\"오탐으로 넘김: 점검 시간\""), "{}", one("junit"));
     assert!(result.get("baselineState").is_none());
     let github = one("github");
-    assert!(github.lines().count() == 1 && github.contains("(오탐으로 넘김 판정만 있어 접은 실행 1건)"), "{github}");
+    assert!(github.lines().count() == 1 && github.contains("(오탐으로 넘긴 판정만 있어 접은 실행 1건)"), "{github}");
     assert!(!github.contains("기준선"), "{github}");
     // What is dismissed in one run is no new finding of that run either.
     let baseline = place.path("baseline.json");
@@ -398,7 +398,7 @@ fn dismissed_finding_is_shown_as_such_and_does_not_count() {
     let counts = told(&held).replace("\n  오탐", " 오탐");
     assert!(counts.contains("기준선에 있음 0건 · 무시하기로 함 0건 · 오탐으로 넘김 1건"), "{counts}");
     let github = text(&diagnose("github", &["--db", db, "--baseline", path]));
-    assert!(github.contains("(기준선에 있는 것만 있어 접은 실행 1건) (오탐으로 넘김 판정만 있어"), "{github}");
+    assert!(github.contains("(기준선에 있는 것만 있어 접은 실행 1건) (오탐으로 넘긴 판정만 있어"), "{github}");
 }
 
 /// Of two verdicts the first is dismissed: the annotation is of the other, and says so.
@@ -416,6 +416,9 @@ fn annotation_is_of_what_counts() {
     assert!(line.starts_with("::error title=도구 오류 뒤에도 성공처럼 답함,"), "{line}");
     assert!(line.ends_with(" · 오탐으로 넘김: 정의에 없는 도구를 부름)"), "{line}");
     assert!(!github.contains("접은 실행"), "{github}");
+    assert!(line.contains("::도구 오류 뒤에도 성공처럼 답함: "), "{line}");
+    let junit = text(&diagnose("junit", &["--db", db, "--trace", "a5f0"]));
+    assert!(junit.contains("<failure type=\"error-hidden\" message=\"도구 오류 뒤에도 성공처럼 답함: "), "{junit}");
 }
 
 #[test]
