@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 
 use crate::ingest::args;
-use crate::model::{Coverage, Diagnosis, Evidence, EvidenceValue, Finding, Rule, Status, ToolDefinition, Verdict};
+use crate::model::{
+    ChosenDraft, Coverage, Diagnosis, Evidence, EvidenceValue, Finding, Rule, Status, ToolDefinition, Verdict,
+};
 use crate::render::Texts;
 use crate::render::draft::{DraftFacts, MissingKey, Provider, draft, find_provider};
 use crate::render::notes::{NoteFacts, NoteKind, note};
@@ -55,25 +57,6 @@ pub struct DescribedTool {
     pub tool_name: String,
     /// Its description as it stands.
     pub description: String,
-}
-
-/// The draft for a tool, chosen among those of several runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChosenDraft {
-    /// The tool.
-    pub tool_name: String,
-    /// Its description as it stands.
-    pub today: String,
-    /// The draft that most runs give; of several, that of the newest run.
-    pub draft: String,
-    /// Runs that give it.
-    pub runs: u64,
-    /// Runs that give any draft for the tool.
-    pub of_runs: u64,
-    /// Different drafts that they give.
-    pub drafts: u64,
-    /// Whether another draft has as many runs.
-    pub tied: bool,
 }
 
 /// One draft per tool, by name of the tool.

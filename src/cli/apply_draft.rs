@@ -12,7 +12,7 @@ use super::terminal;
 use crate::diagnose::{DraftMode, chosen_drafts, diagnose};
 use crate::ingest::tools::with_descriptions;
 use crate::render::Texts;
-use crate::render::apply_draft::{Asked, DraftView, asked, drafts};
+use crate::render::apply_draft::{Asked, asked, drafts};
 use crate::store::Scope;
 
 /// `taco-trace tools apply-draft` 의 인자
@@ -60,19 +60,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     drop(opened);
     let mut chosen = chosen_drafts(&outcome.runs);
     chosen.retain(|draft| args.tool.as_ref().is_none_or(|tool| draft.tool_name == *tool));
-    let views: Vec<DraftView<'_>> = chosen
-        .iter()
-        .map(|draft| DraftView {
-            tool: &draft.tool_name,
-            today: &draft.today,
-            draft: &draft.draft,
-            runs: draft.runs,
-            of_runs: draft.of_runs,
-            drafts: draft.drafts,
-            tied: draft.tied,
-        })
-        .collect();
-    terminal::write_result(&drafts(texts, &views), None)?;
+    terminal::write_result(&drafts(texts, &chosen), None)?;
     if chosen.is_empty() {
         return Ok(exit::OK);
     }

@@ -417,17 +417,20 @@ fn refuse_output(args: &CheckArgs, sources: &[Source]) -> Result<(), Failure> {
     terminal::refuse_over_inputs(output, calls.chain(args.specs.as_deref()).chain(args.tools.as_deref()))
 }
 
+/// Whether calls or specifications come from a store.
+fn reads_store(args: &CheckArgs) -> bool {
+    args.from_spans || (args.specs_from_tools && args.tools.is_none())
+}
+
 /// The store that is read, or that the check is kept in.
 fn store_of(args: &CheckArgs) -> Option<&Path> {
-    let reads_store = args.from_spans || (args.specs_from_tools && args.tools.is_none());
-    args.db.as_deref().or_else(|| reads_store.then(|| Path::new(DEFAULT_STORE)))
+    args.db.as_deref().or_else(|| reads_store(args).then(|| Path::new(DEFAULT_STORE)))
 }
 
 /// The store to work in, and whether the check is kept in it.
 fn open_store(args: &CheckArgs) -> Result<(Store, bool), Failure> {
     let Some(path) = store_of(args) else { return Ok((Store::in_memory()?, false)) };
-    let reads_store = args.from_spans || (args.specs_from_tools && args.tools.is_none());
-    let store = if reads_store { Store::open_existing(path)? } else { Store::open(path)? };
+    let store = if reads_store(args) { Store::open_existing(path)? } else { Store::open(path)? };
     Ok((store, true))
 }
 

@@ -1,6 +1,8 @@
 //! What people choose runs by: an agent, the beginning of a trace id, a period. What the store does not have is told
 //! in the same words by every command.
 
+use std::fmt::Display;
+
 use super::failure::Failure;
 use super::terminal;
 use crate::near::near;
@@ -77,8 +79,7 @@ impl Period {
         if let (Some(since_ns), Some(before_ns)) = (self.since_ns, self.before_ns)
             && since_ns >= before_ns
         {
-            let value = format!("{} {}", since.unwrap_or_default(), until.unwrap_or_default());
-            return Err(Failure::usage("period_reversed").with("value", value));
+            return Err(reversed(since.unwrap_or_default(), until.unwrap_or_default()));
         }
         Ok(self)
     }
@@ -91,6 +92,11 @@ impl Period {
         }
         tell_empty(texts, store)
     }
+}
+
+/// The failure of a period that ends before it begins.
+pub(super) fn reversed(since: impl Display, until: impl Display) -> Failure {
+    Failure::usage("period_reversed").with("value", format!("{since} {until}"))
 }
 
 /// Says on standard error that no run began in the period asked for, and when those that there are did.

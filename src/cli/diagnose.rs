@@ -136,8 +136,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     period.tell_if_empty(texts, &store).map_err(Failure::from)?;
     let drafts = if args.draft == DraftArg::Template { DraftMode::Template } else { DraftMode::Off };
     let outcome = diagnose(&store, texts, &scope, drafts).map_err(Failure::from)?;
-    let judgement = judgement(&scope, &outcome);
-    let is_new = args.paths.is_empty() && store.last_judgement().map_err(Failure::from)?.as_ref() != Some(&judgement);
+    let unrecorded = if args.paths.is_empty() { unrecorded(&store, &scope, &outcome)? } else { None };
     let selected = select(outcome, args, &verdicts);
     let looked_at = baseline::LookedAt {
         agent: args.agent.as_deref(),
@@ -152,7 +151,9 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let text = render(texts, &store, &selected, args.format, &options)?;
     // Others may have the store while this is read.
     drop(store);
-    if is_new && let Err(failure) = record(args.db.as_deref(), tools.as_ref(), &judgement) {
+    if let Some(judgement) = unrecorded
+        && let Err(failure) = record(args.db.as_deref(), tools.as_ref(), &judgement)
+    {
         // The verdicts are there all the same: a full disk must not keep them from being read.
         terminal::tell(&errors::error(texts, failure.kind, &failure.values));
     }
@@ -170,17 +171,19 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     Ok(if failed { exit::FOUND } else { exit::OK })
 }
 
-/// What judged, and what it came to.
-fn judgement(scope: &Scope, outcome: &Outcome) -> JudgementRow {
+/// What judged, and what it came to; none when the last record of the store says the same.
+fn unrecorded(store: &Store, scope: &Scope, outcome: &Outcome) -> Result<Option<JudgementRow>, Failure> {
     let with_findings = outcome.runs.iter().filter(|run| run.diagnosis.verdict != Verdict::Normal).count();
-    JudgementRow {
+    let judgement = JudgementRow {
         rule_set: RULE_SET.to_owned(),
         rule_set_sha256: rule_set_sha256(),
         tool_set: scope.tool_set.clone(),
         runs: outcome.runs.len() as u64,
         with_findings: with_findings as u64,
         unjudged: outcome.unjudged.len() as u64,
-    }
+    };
+    let is_new = store.last_judgement()?.as_ref() != Some(&judgement);
+    Ok(is_new.then_some(judgement))
 }
 
 /// Records it in the store, with the tool set that it needs to be repeated. A store that others read, or that may not

@@ -177,7 +177,7 @@ fn candidates(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     if let (Some(since), Some(until)) = (request.since, request.until)
         && since > until
     {
-        return Err(Failure::usage("period_reversed").with("value", format!("{since} {until}")).into());
+        return Err(choice::reversed(since, until).into());
     }
     let store = args.store.open_to_read()?;
     let mut masking = Numbered::new(document::mask_labels(texts));

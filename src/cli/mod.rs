@@ -159,7 +159,7 @@ enum Command {
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let texts = Texts::korean();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    if let Some(error) = sql::unknown_option(command(), &arguments) {
+    if let Some(error) = sql::unknown_option(command, &arguments) {
         return usage::report(&texts, &error);
     }
     let cli =

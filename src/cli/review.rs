@@ -107,7 +107,7 @@ pub(super) enum ListFormat {
 
 /// Keeps a review, or lists them.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
-    let text = match &args.command {
+    let kept = match &args.command {
         ReviewCommand::Dismiss { about, reason } => {
             review(texts, about, ReviewKind::Dismissed, &required_reason(reason)?)?
         }
@@ -115,17 +115,16 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         ReviewCommand::Undo { about, reason } => review(texts, about, ReviewKind::Undone, &optional(reason))?,
         ReviewCommand::List { store, all, format } => {
             let reviews = store.open_to_read()?.reviews(*all).map_err(Failure::from)?;
-            match format {
+            let text = match format {
                 ListFormat::Table => words::reviews(texts, &reviews, terminal::style(ColorChoice::Never, false)),
                 ListFormat::Json => serde_json::to_string_pretty(&reviews)? + "\n",
                 ListFormat::Md => words::reviews_markdown(texts, &reviews),
-            }
+            };
+            terminal::write_result(&text, None)?;
+            return Ok(exit::OK);
         }
     };
-    match &args.command {
-        ReviewCommand::List { .. } => terminal::write_result(&text, None)?,
-        _ => terminal::write_done(&text)?,
-    }
+    terminal::write_done(&kept)?;
     Ok(exit::OK)
 }
 

@@ -208,7 +208,7 @@ fn script(args: &Args) -> anyhow::Result<Option<String>> {
 
 /// What clap says of an option that there is not. A statement may begin with a comment (`-- …`), so that an unknown
 /// option is taken for one, and what follows it for the mistake. One word that begins so is meant as an option.
-pub(super) fn unknown_option(command: clap::Command, arguments: &[OsString]) -> Option<clap::Error> {
+pub(super) fn unknown_option(command: fn() -> clap::Command, arguments: &[OsString]) -> Option<clap::Error> {
     let is_option = |word: &&OsString| {
         let word = word.to_string_lossy();
         word.len() > 1 && word.starts_with('-') && !word.contains(char::is_whitespace)
@@ -216,7 +216,7 @@ pub(super) fn unknown_option(command: clap::Command, arguments: &[OsString]) -> 
     if arguments.get(1).is_none_or(|name| name != "sql") || !arguments.iter().skip(2).any(|word| is_option(&word)) {
         return None;
     }
-    let strict = command.mut_subcommand("sql", |sql| sql.mut_arg("sql", |arg| arg.allow_hyphen_values(false)));
+    let strict = command().mut_subcommand("sql", |sql| sql.mut_arg("sql", |arg| arg.allow_hyphen_values(false)));
     let error = strict.try_get_matches_from(arguments).err()?;
     let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return None };
     let is_named = |word: &&OsString| word.to_string_lossy().starts_with(named.as_str());

@@ -96,7 +96,7 @@ impl ResultWriter {
         };
         let is_replaced = !path.exists() || path.is_file();
         // A slip of the hand must not replace a store by a result.
-        if path.is_file() && is_database(path) {
+        if path.is_file() && is_database(path).unwrap_or(false) {
             return Err(Failure::usage("output_is_store").with("path", path.display()).into());
         }
         let partial = is_replaced.then(|| partial_path(path));

@@ -273,6 +273,25 @@ pub struct Diagnosis {
     pub summary: String,
 }
 
+/// The draft for a tool, chosen among those of several runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenDraft {
+    /// The tool.
+    pub tool_name: String,
+    /// Its description as it stands.
+    pub today: String,
+    /// The draft that most runs give; of several, that of the newest run.
+    pub draft: String,
+    /// Runs that give it.
+    pub runs: u64,
+    /// Runs that give any draft for the tool.
+    pub of_runs: u64,
+    /// Different drafts that they give.
+    pub drafts: u64,
+    /// Whether another draft has as many runs.
+    pub tied: bool,
+}
+
 /// What the traces let the rules check: a row of the view `set_coverage_v2`, summed over runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {

@@ -6,25 +6,7 @@ use serde::Serialize;
 use super::Texts;
 use super::doctor::name;
 use super::terminal::draft_diff;
-
-/// The draft for a tool.
-#[derive(Debug, Clone, Copy)]
-pub struct DraftView<'a> {
-    /// The tool.
-    pub tool: &'a str,
-    /// Its description as it stands.
-    pub today: &'a str,
-    /// The draft.
-    pub draft: &'a str,
-    /// Runs that give this draft.
-    pub runs: u64,
-    /// Runs that give any draft for the tool.
-    pub of_runs: u64,
-    /// Different drafts that they give.
-    pub drafts: u64,
-    /// Whether another draft has as many runs.
-    pub tied: bool,
-}
+use crate::model::ChosenDraft;
 
 /// What is said around the writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +23,7 @@ pub enum Asked {
 
 /// The drafts as diffs, for standard output.
 #[must_use]
-pub fn drafts(texts: &Texts, views: &[DraftView<'_>]) -> String {
+pub fn drafts(texts: &Texts, chosen: &[ChosenDraft]) -> String {
     #[derive(Serialize)]
     struct Row {
         tool: String,
@@ -56,15 +38,15 @@ pub fn drafts(texts: &Texts, views: &[DraftView<'_>]) -> String {
         key: &'static str,
         rows: Vec<Row>,
     }
-    let rows: Vec<Row> = views
+    let rows: Vec<Row> = chosen
         .iter()
-        .map(|view| Row {
-            tool: name(view.tool),
-            runs: view.runs,
-            of_runs: view.of_runs,
-            drafts: view.drafts,
-            tied: view.tied,
-            lines: draft_diff(view.today, view.draft).iter().map(|(sign, line)| format!("{sign} {line}")).collect(),
+        .map(|draft| Row {
+            tool: name(&draft.tool_name),
+            runs: draft.runs,
+            of_runs: draft.of_runs,
+            drafts: draft.drafts,
+            tied: draft.tied,
+            lines: draft_diff(&draft.today, &draft.draft).iter().map(|(sign, line)| format!("{sign} {line}")).collect(),
         })
         .collect();
     texts.render("apply_draft.j2", Values { key: "drafts", rows })

@@ -24,7 +24,7 @@ mod views;
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -300,18 +300,21 @@ fn config() -> duckdb::Result<Config> {
 }
 
 /// Whether the file is a DuckDB database, by the bytes that it begins with.
-#[must_use]
-pub fn is_database(path: &Path) -> bool {
-    let mut start = [0; 12];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start.ends_with(b"DUCK")
+///
+/// # Errors
+/// What reading them came to.
+pub fn is_database(path: &Path) -> io::Result<bool> {
+    let mut start = Vec::new();
+    File::open(path)?.take(12).read_to_end(&mut start)?;
+    Ok(start.get(8..) == Some(b"DUCK"))
 }
 
 /// Whether DuckDB would open something else than a store at this path, and keep nothing in it: a file of data, of which
 /// it makes a view in memory, or memory itself.
 fn is_no_store(path: &Path) -> bool {
     let has_content = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
-    (has_content && File::open(path).is_ok() && !is_database(path)) || path.to_string_lossy().starts_with(":memory:")
+    // What cannot be read DuckDB tells in its own words.
+    (has_content && is_database(path).is_ok_and(|is_one| !is_one)) || path.to_string_lossy().starts_with(":memory:")
 }
 
 /// Opens a file, and waits a little while another process holds it: most of them do not hold it for long.

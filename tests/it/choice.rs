@@ -10,17 +10,6 @@ use super::support_cli::{Place, program, told};
 
 const AGENT: &str = "예산 집행 질의 에이전트";
 
-fn seed() -> Place {
-    let place = Place::new();
-    let output = program()
-        .args(["ingest", "fixtures/seed/traces.jsonl", "--tools", "fixtures/seed/tools.json", "--quiet", "--db"])
-        .arg(place.db())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    place
-}
-
 fn run(place: &Place, arguments: &[&str]) -> Output {
     program().args(arguments).arg("--db").arg(place.db()).output().unwrap()
 }
@@ -34,7 +23,7 @@ fn refused(place: &Place, arguments: &[&str]) -> String {
 
 #[test]
 fn unknown_agent_is_refused_with_the_names_that_are_near() {
-    let place = seed();
+    let place = Place::seeded();
     let html = place.path("x.html");
     let html = html.to_str().unwrap();
     for wrong in ["예산 집행 질의 에이전", "예산집행 질의 에이전트", "예산 집행", "예산 집헹 질의 에이전트"]
@@ -87,7 +76,7 @@ fn store_without_agents_says_so() {
 
 #[test]
 fn unknown_tool_is_refused() {
-    let place = seed();
+    let place = Place::seeded();
     let told = refused(&place, &["diagnose", "--tool", "budget"]);
     assert!(told.contains("없는 도구입니다: `budget`"), "{told}");
     // One that is called and not defined is known.
@@ -96,7 +85,7 @@ fn unknown_tool_is_refused() {
 
 #[test]
 fn trace_that_is_not_there_is_refused_in_the_same_words() {
-    let place = seed();
+    let place = Place::seeded();
     let review = |command: &'static str, trace: &'static str| {
         let mut arguments = vec!["review", command, trace, "--verdict", "error-hidden"];
         if command == "dismiss" {
@@ -135,7 +124,7 @@ fn trace_that_is_not_there_is_refused_in_the_same_words() {
 
 #[test]
 fn period_that_ends_before_it_begins_is_refused() {
-    let place = seed();
+    let place = Place::seeded();
     for (since, until, status) in [
         ("2026-10-08", "2026-10-07", 2),
         ("2026-10-07", "2026-10-07", 0),
@@ -155,7 +144,7 @@ fn period_that_ends_before_it_begins_is_refused() {
 
 #[test]
 fn period_without_runs_is_told_with_the_dates_there_are() {
-    let place = seed();
+    let place = Place::seeded();
     let empty = "그 기간에 시작한 실행이 없습니다. 있는 실행은 2026-10-07 ~ 2026-10-07 에 시작했습니다(한국 날짜).\n";
     for command in
         [&["diagnose"][..], &["diagnose", "--format", "json"], &["report", "--html", "-"], &["hq-candidates"]]
@@ -192,7 +181,7 @@ fn told_of(output: &Output) -> String {
 /// The figures in the foot are of the runs above it.
 #[test]
 fn tool_sets_are_counted_over_the_runs_that_are_shown() {
-    let place = seed();
+    let place = Place::seeded();
     let foot = |more: &[&str]| {
         let output = run(&place, &[&["diagnose"], more].concat());
         let text = String::from_utf8(output.stdout).unwrap().replace("\n  ", " ");

@@ -24,14 +24,6 @@ const READING: [&[&str]; 13] = [
     &["sql", "--tables"],
 ];
 
-fn filled() -> Place {
-    let place = Place::new();
-    let ingest = ["ingest", "fixtures/seed/traces.jsonl", "--tools", "fixtures/seed/tools.json"];
-    let output = program().args(ingest).arg("--db").arg(place.db()).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    place
-}
-
 fn read(place: &Place, arguments: &[&str]) -> Output {
     let output = program().args(arguments).arg("--db").arg(place.db()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", told(&output));
@@ -45,7 +37,7 @@ fn recorded(place: &Place) -> Vec<String> {
 
 #[test]
 fn commands_that_read_do_so_while_another_process_reads() {
-    let place = filled();
+    let place = Place::seeded();
     let alone: Vec<Vec<u8>> = READING.iter().map(|arguments| read(&place, arguments).stdout).collect();
     let before = fs::read(place.db()).unwrap();
     let held = Store::open_to_read(&place.db()).unwrap();
@@ -58,7 +50,7 @@ fn commands_that_read_do_so_while_another_process_reads() {
 
 #[test]
 fn command_that_writes_is_refused_while_another_process_reads() {
-    let place = filled();
+    let place = Place::seeded();
     let _held = Store::open_to_read(&place.db()).unwrap();
     let output = place.ingest(&["no.jsonl"]);
     assert_eq!(output.status.code(), Some(3));
@@ -67,7 +59,7 @@ fn command_that_writes_is_refused_while_another_process_reads() {
 
 #[test]
 fn judgement_is_recorded_when_the_store_is_free_and_it_differs_from_the_last() {
-    let place = filled();
+    let place = Place::seeded();
     let held = Store::open_to_read(&place.db()).unwrap();
     read(&place, &["diagnose"]);
     drop(held);
@@ -83,7 +75,7 @@ fn judgement_is_recorded_when_the_store_is_free_and_it_differs_from_the_last() {
 
 #[test]
 fn tools_of_one_question_are_kept_with_its_record_and_change_no_other_judgement() {
-    let place = filled();
+    let place = Place::seeded();
     let plain = read(&place, &["diagnose", "--format", "json"]).stdout;
     place.write("other.json", "[]");
     let other = place.path("other.json").display().to_string();
@@ -97,7 +89,7 @@ fn tools_of_one_question_are_kept_with_its_record_and_change_no_other_judgement(
 
 #[test]
 fn store_opened_to_read_cannot_be_changed() {
-    let place = filled();
+    let place = Place::seeded();
     let store = Store::open_to_read(&place.db()).unwrap();
     assert!(store.execute("DELETE FROM spans").is_err());
     let missing = Store::open_to_read(&place.path("none.duckdb"));

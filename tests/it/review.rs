@@ -11,17 +11,6 @@ const TWO: &str = "a5f03c8e21d74b6990e4c1a7b3d52f08";
 /// A normal run.
 const NORMAL: &str = "8d47a1e0";
 
-fn seed() -> Place {
-    let place = Place::new();
-    let output = program()
-        .args(["ingest", "fixtures/seed/traces.jsonl", "--tools", "fixtures/seed/tools.json", "--quiet", "--db"])
-        .arg(place.db())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    place
-}
-
 fn run(place: &Place, arguments: &[&str]) -> Output {
     program().args(arguments).arg("--db").arg(place.db()).env("USER", "login").output().unwrap()
 }
@@ -44,7 +33,7 @@ fn listed(place: &Place, more: &[&str]) -> Vec<Value> {
 
 #[test]
 fn review_lives_from_dismissal_to_undoing() {
-    let place = seed();
+    let place = Place::seeded();
     assert_eq!(text(&place, &["review", "list"]), "남은 검토가 없습니다.\n");
     let told = review(&place, "dismiss", "error-hidden", &["--reason", " 다른 도구로 해냈습니다 ", "--by", "김하나"]);
     let verdict = "도구 오류 뒤에도 성공처럼 답함";
@@ -69,7 +58,7 @@ fn review_lives_from_dismissal_to_undoing() {
 
 #[test]
 fn review_is_marked_in_reports_and_leaves_json_as_it_was() {
-    let place = seed();
+    let place = Place::seeded();
     let before = text(&place, &["diagnose", "--format", "json"]);
     let table_before = text(&place, &["diagnose"]);
     review(&place, "dismiss", "undefined-tool", &["--reason", "시험 | 호출", "--by", "김하나"]);
@@ -88,7 +77,7 @@ fn review_is_marked_in_reports_and_leaves_json_as_it_was() {
 
 #[test]
 fn dismissed_finding_fails_no_more() {
-    let place = seed();
+    let place = Place::seeded();
     let status = |fail_on: &str| run(&place, &["diagnose", "--trace", "a5f0", "--fail-on", fail_on]).status.code();
     let all = |place: &Place| {
         ["any", "undefined-tool", "error-hidden"]
@@ -108,7 +97,7 @@ fn dismissed_finding_fails_no_more() {
 
 #[test]
 fn dismissed_finding_is_no_candidate() {
-    let place = seed();
+    let place = Place::seeded();
     let all = |place: &Place| text(place, &["hq-candidates", "--min-agents", "1", "--format", "csv"]);
     let has = |place: &Place, rule: &str| all(place).contains(&format!("get_budget_status,{rule},"));
     assert!(has(&place, "undefined_tool") && has(&place, "error_hidden"));
@@ -125,7 +114,7 @@ fn dismissed_finding_is_no_candidate() {
 
 #[test]
 fn review_of_a_tool_is_of_that_tool() {
-    let place = seed();
+    let place = Place::seeded();
     let dismissed = |place: &Place| text(place, &["diagnose", "--trace", "a5f0"]).matches("오탐으로 넘김").count();
     let tool = ["--tool", "get_budget_status"];
     review(&place, "dismiss", "error-hidden", &[&tool[..], &["--reason", "시험"]].concat());
@@ -145,7 +134,7 @@ fn review_of_a_tool_is_of_that_tool() {
 
 #[test]
 fn list_fits_the_window_and_a_table() {
-    let place = seed();
+    let place = Place::seeded();
     let reason = "같은 일을 다른 도구로 해낸 실행이라 오류를 숨긴 것이 아닙니다. ".repeat(4) + "a|b\n# c";
     review(&place, "dismiss", "error-hidden", &["--reason", &reason, "--by", "<b>"]);
     let table = text(&place, &["review", "list"]);
@@ -159,7 +148,7 @@ fn list_fits_the_window_and_a_table() {
 
 #[test]
 fn what_cannot_be_reviewed_is_told() {
-    let place = seed();
+    let place = Place::seeded();
     let reason = ["--reason", "시험"];
     for (trace, verdict, more, status, named) in [
         ("ffff", "error-hidden", &reason[..], 2, "ffff"),
@@ -202,7 +191,7 @@ fn run_without_a_verdict_cannot_be_reviewed() {
 
 #[test]
 fn korean_verdict_and_whole_id_are_taken() {
-    let place = seed();
+    let place = Place::seeded();
     let arguments = ["review", "confirm", TWO, "--verdict", "정의에 없는 도구를 부름"];
     assert!(text(&place, &arguments).starts_with("맞다고 확인했습니다"));
     let mut nobody = program();

@@ -20,6 +20,16 @@ impl Place {
         Self { folder: tempfile::tempdir().expect("a folder for the test can be made") }
     }
 
+    /// With the eight runs of the seed in its store.
+    pub(crate) fn seeded() -> Self {
+        let place = Self::new();
+        let seed = ["fixtures/seed/traces.jsonl", "--tools", "fixtures/seed/tools.json"];
+        let output = program().arg("ingest").args(seed).args(["--quiet", "--db"]).arg(place.db()).output();
+        let output = output.expect("the program runs");
+        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        place
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
