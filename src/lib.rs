@@ -17,6 +17,7 @@
 pub mod baseline;
 pub mod bench;
 pub mod calls;
+pub mod chat;
 pub mod cli;
 pub mod compare;
 pub mod diagnose;

@@ -23,7 +23,7 @@ use crate::model::{
 };
 use crate::render::calls::{
     CHANGES, ChangeView, ChangedCall, Comparison, InputView, Report, RunView, Totals, UnjudgedView, compare,
-    compare_markdown, csv_text, demonstration, list, told_of_run, unjudged,
+    compare_markdown, csv_text, demonstration, list, told_of_run, unjudged_head, unjudged_line, unjudged_more,
 };
 use crate::render::{Texts, errors, issues};
 use crate::store::{CallCheck, CallInput, CallRun, KeptCheck, Store, StoreError, korean_time};
@@ -168,7 +168,8 @@ struct CheckArgs {
     /// 명세를 지킨 호출도 보여줍니다(table, md)
     #[arg(long)]
     all: bool,
-    /// 판정마다 20건까지 보이는 호출을 모두 보여줍니다(table, md)
+    /// 판정마다 20건까지 보이는 호출(table, md)과 20건까지 보이는 판정하지 않은 호출을
+    /// 모두 보여줍니다
     #[arg(long)]
     all_rows: bool,
     /// 이 판정이 있으면 종료 상태를 1 로 합니다: any(어긋난 판정 모두), unjudged, 또는 판정(쉼표로 여럿)
@@ -372,7 +373,7 @@ fn check(texts: &Texts, args: &CheckArgs) -> anyhow::Result<u8> {
         unreadable_specs: loading.unreadable_specs,
         ..verified(texts, &check, specs.len())?
     };
-    tell_unjudged(texts, &check, &loading.names)?;
+    tell_unjudged(texts, &check, &loading.names, if args.all_rows { i64::MAX } else { TOLD_UNJUDGED })?;
     let failed =
         totals.verdicts.iter().zip(CallVerdictKind::ALL).any(|(count, kind)| *count > 0 && fail_on.holds(kind))
             || (totals.unjudged > 0 && fail_on.unjudged)
@@ -623,26 +624,37 @@ fn refused_failure(refused: &Refused) -> Failure {
         .with("value", refused.what.chars().take(200).collect::<String>())
 }
 
-fn tell_unjudged(texts: &Texts, check: &CallCheck<'_>, names: &[String]) -> anyhow::Result<()> {
-    if check.unjudged() > 0 {
-        let found = check.unjudged_calls(TOLD_UNJUDGED).map_err(Failure::from)?;
-        let calls: Vec<UnjudgedView> = found
-            .into_iter()
-            .map(|call| {
-                let name =
-                    usize::try_from(call.input).ok().and_then(|input| names.get(input)).map_or("", String::as_str);
-                UnjudgedView {
-                    place: if call.line > 0 { format!("{name}:{}", call.line) } else { name.to_owned() },
-                    call_no: call.call_no,
-                    tool: call.tool_name_raw,
-                    argument: call.arg_name,
-                    reason: call.reason,
-                    detail: call.detail,
-                }
-            })
-            .collect();
-        let reasons = check.unjudged_reasons().map_err(Failure::from)?;
-        terminal::tell(&unjudged(texts, &calls, &reasons, check.unjudged()));
+/// Lists up to `limit` of the calls that could not be judged on standard error, a page at a time.
+fn tell_unjudged(texts: &Texts, check: &CallCheck<'_>, names: &[String], limit: i64) -> anyhow::Result<()> {
+    if check.unjudged() == 0 {
+        return Ok(());
+    }
+    let name_of =
+        |input: i64| usize::try_from(input).ok().and_then(|input| names.get(input)).map_or("", String::as_str);
+    let reasons = check.unjudged_reasons().map_err(Failure::from)?;
+    terminal::tell(&unjudged_head(texts, &reasons, check.unjudged()));
+    let mut told = 0;
+    loop {
+        let found = check.unjudged_calls(told, (limit - told).min(PAGE)).map_err(Failure::from)?;
+        if found.is_empty() {
+            break;
+        }
+        told += found.len() as i64;
+        let views = found.into_iter().map(|call| {
+            let name = name_of(call.input);
+            UnjudgedView {
+                place: if call.line > 0 { format!("{name}:{}", call.line) } else { name.to_owned() },
+                call_no: call.call_no,
+                tool: call.tool_name_raw,
+                argument: call.arg_name,
+                reason: call.reason,
+                detail: call.detail,
+            }
+        });
+        terminal::tell(&views.map(|view| unjudged_line(texts, &view)).collect::<String>());
+    }
+    if told < check.unjudged() {
+        terminal::tell(&unjudged_more(texts, check.unjudged() - told));
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ const REPEAT: Duration = Duration::from_millis(100);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 예: taco-trace sql \"SELECT verdict, COUNT(*) FROM verdicts GROUP BY verdict\"
-    taco-trace sql --file query.sql -f csv --bom -o out.csv
+    taco-trace sql -f query.sql --format csv --bom -o out.csv
     taco-trace sql --examples
 
 --write 가 없으면 아무것도 쓰지 않습니다. 저장소는 읽기로만 열고, 파일에 쓰는
@@ -41,14 +41,13 @@ pub(crate) struct Args {
     #[arg(help_heading = "인자", value_name = "SQL", allow_hyphen_values = true)]
     sql: Option<String>,
     /// SQL 을 읽을 파일. - 는 표준 입력입니다
-    #[arg(long, value_name = "파일", conflicts_with = "sql")]
+    #[arg(short, long, value_name = "파일")]
     file: Option<PathBuf>,
     /// 저장소 파일(기본 taco.duckdb)
     #[arg(long, value_name = "파일", default_value = load::DEFAULT_STORE, hide_default_value = true)]
     db: PathBuf,
     /// 형식: table(기본), csv, json, jsonl, md, parquet
     #[arg(
-        short,
         long,
         value_name = "형식",
         value_enum,
@@ -188,8 +187,16 @@ fn look(args: &Args) -> Look {
 
 /// The statements to run as text; none when they are to be typed at a prompt.
 fn script(args: &Args) -> anyhow::Result<Option<String>> {
+    // In the other commands -f is the format.
+    if let Some(name) = args.file.as_deref().and_then(Path::to_str)
+        && Format::from_str(name, false).is_ok()
+        && !Path::new(name).exists()
+    {
+        return Err(Failure::usage("sql_file_is_format").with("value", name).into());
+    }
     let file = match (&args.sql, &args.file) {
-        (Some(sql), _) if sql != "-" => return Ok(Some(sql.clone())),
+        (Some(_), Some(_)) => return Err(Failure::usage("sql_twice").into()),
+        (Some(sql), None) if sql != "-" => return Ok(Some(sql.clone())),
         (None, Some(file)) if file.as_os_str() != "-" => Some(file),
         (None, None) if io::stdin().is_terminal() && io::stdout().is_terminal() => return Ok(None),
         _ => None,

@@ -169,36 +169,56 @@ fn refused_spec(cells: &[Cell]) -> Option<SpecGap> {
     let tool_id = cells.first().and_then(text)?;
     let tool_key = tool_key(&tool_id);
     let arg_name = cells.get(1).and_then(text).filter(|name| !name.is_empty());
-    let gap = SpecGap { tool_key, arg_name, reason: SpecGapReason::SpecRefused, detail: None, tool_id };
+    let gap = SpecGap { tool_key, arg_name, reason: SpecGapReason::SpecRefused, detail: None, tool_id, row: 0 };
     (!gap.tool_key.is_empty()).then_some(gap)
 }
 
 /// Leaves out what was specified before: a second tool_id of one name, and a second row of one argument. The first
-/// counts; each gap stands once. Issues of that are added to those there are.
+/// counts, also one that has no arguments; each gap stands once. Issues of that are added to those there are.
 #[must_use]
 pub fn settle_specs(table: SpecTable) -> SpecTable {
-    let mut tools: BTreeMap<String, String> = BTreeMap::new();
-    let mut arguments: BTreeMap<(String, String), ()> = BTreeMap::new();
-    let (mut kept, mut issues) = (Vec::new(), table.issues);
-    for spec in table.specs {
-        let first = tools.entry(spec.tool_key.clone()).or_insert_with(|| spec.tool_id.clone());
-        let (code, detail) = if *first != spec.tool_id {
-            (IssueCode::ToolIdRepeated, format!("{}: {first}, {}", spec.row, spec.tool_id))
-        } else if arguments.insert((spec.tool_key.clone(), spec.arg_name.clone()), ()).is_some() {
-            (IssueCode::SpecRepeated, format!("{}: {}.{}", spec.row, spec.tool_id, spec.arg_name))
-        } else {
+    let SpecTable { specs, gaps, mut issues } = table;
+    let tools = first_tools(&specs, &gaps);
+    let is_first = |key: &str, id: &str| tools.get(key).is_none_or(|first| first == id);
+    let repeated_id = |row: u64, line: u64, tool_key: &str, tool_id: &str, raw: &str| {
+        let first = tools.get(tool_key).map_or("", String::as_str);
+        let detail = format!("{row}: {first}, {tool_id}");
+        issue(IssueCode::ToolIdRepeated, line, 0, detail, raw_excerpt(raw.as_bytes()))
+    };
+    let mut arguments: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut kept = Vec::new();
+    for spec in specs {
+        let raw = format!("{} {}", spec.tool_id, spec.arg_name);
+        if !is_first(&spec.tool_key, &spec.tool_id) {
+            issues.push(repeated_id(spec.row, spec.line, &spec.tool_key, &spec.tool_id, &raw));
+        } else if arguments.insert((spec.tool_key.clone(), spec.arg_name.clone())) {
             kept.push(spec);
-            continue;
-        };
-        let raw = raw_excerpt(format!("{} {}", spec.tool_id, spec.arg_name).as_bytes());
-        issues.push(issue(code, spec.line, 0, detail, raw));
+        } else {
+            let detail = format!("{}: {}.{}", spec.row, spec.tool_id, spec.arg_name);
+            issues.push(issue(IssueCode::SpecRepeated, spec.line, 0, detail, raw_excerpt(raw.as_bytes())));
+        }
     }
     // What another tool of the same name would have left open says nothing of the first.
-    let is_of_first = |gap: &SpecGap| tools.get(&gap.tool_key).is_none_or(|first| *first == gap.tool_id);
+    let (of_first, of_others): (Vec<_>, Vec<_>) =
+        gaps.into_iter().partition(|gap| is_first(&gap.tool_key, &gap.tool_id));
+    let alone = of_others.iter().filter(|gap| gap.arg_name.is_none() && gap.row > 0);
+    issues.extend(alone.map(|gap| repeated_id(gap.row, 0, &gap.tool_key, &gap.tool_id, &gap.tool_id)));
     let mut told: BTreeSet<(String, Option<String>, SpecGapReason)> = BTreeSet::new();
-    let gaps = table.gaps.into_iter().filter(is_of_first);
-    let gaps = gaps.filter(|gap| told.insert((gap.tool_key.clone(), gap.arg_name.clone(), gap.reason))).collect();
-    SpecTable { specs: kept, gaps, issues }
+    let is_new = |gap: &SpecGap| told.insert((gap.tool_key.clone(), gap.arg_name.clone(), gap.reason));
+    SpecTable { specs: kept, gaps: of_first.into_iter().filter(is_new).collect(), issues }
+}
+
+/// The first tool of each name. A row that could not be read is none.
+fn first_tools(specs: &[CallSpec], gaps: &[SpecGap]) -> BTreeMap<String, String> {
+    let of_specs = specs.iter().map(|spec| (spec.row, &spec.tool_key, &spec.tool_id));
+    let of_gaps = gaps.iter().filter(|gap| gap.row > 0).map(|gap| (gap.row, &gap.tool_key, &gap.tool_id));
+    let mut named: Vec<(u64, &String, &String)> = of_specs.chain(of_gaps).collect();
+    named.sort_by_key(|(row, ..)| *row);
+    let mut tools = BTreeMap::new();
+    for (_, tool_key, tool_id) in named {
+        tools.entry(tool_key.clone()).or_insert_with(|| tool_id.clone());
+    }
+    tools
 }
 
 /// A cell that its column does not take.
@@ -389,6 +409,7 @@ pub fn specs_of_tools(tools: &[ToolDefinition]) -> SpecTable {
             reason,
             detail,
             tool_id: tool.tool_name.clone(),
+            row,
         };
         if !tool.schema_readable {
             table.gaps.push(gap(None, SpecGapReason::SchemaUnreadable, None));
@@ -421,7 +442,9 @@ pub fn specs_of_tools(tools: &[ToolDefinition]) -> SpecTable {
                 .map(String::as_str)
                 .collect();
             if !unheld.is_empty() {
-                table.gaps.push(gap(Some(&param.key), SpecGapReason::LimitNotHeld, Some(unheld.join(", "))));
+                let reason =
+                    if of_tool.is_empty() { SpecGapReason::LimitNotHeld } else { SpecGapReason::ToolLimitNotHeld };
+                table.gaps.push(gap(Some(&param.key), reason, Some(unheld.join(", "))));
             }
             table.specs.push(CallSpec {
                 tool_id: tool.tool_name.clone(),

@@ -214,6 +214,9 @@ pub enum SpecGapReason {
     SchemaUnreadable,
     /// The definition limits the argument in a way that no column can hold.
     LimitNotHeld,
+    /// The definition limits the arguments together in a way that no column can hold: also one that is absent may
+    /// break it.
+    ToolLimitNotHeld,
 }
 
 impl SpecGapReason {
@@ -225,6 +228,7 @@ impl SpecGapReason {
             Self::SpecRefused => "spec_refused",
             Self::SchemaUnreadable => "schema_unreadable",
             Self::LimitNotHeld => "limit_not_held",
+            Self::ToolLimitNotHeld => "tool_limit_not_held",
         }
     }
 }
@@ -238,8 +242,10 @@ pub struct SpecGap {
     pub arg_name: Option<String>,
     /// Why.
     pub reason: SpecGapReason,
-    /// limit_not_held: the keywords of JSON Schema with commas between them.
+    /// limit_not_held, tool_limit_not_held: the keywords of JSON Schema with commas between them.
     pub detail: Option<String>,
     /// Name of the tool as written.
     pub tool_id: String,
+    /// The definition of the tool in its tools.json, from 1; 0 of a row that could not be read.
+    pub row: u64,
 }

@@ -265,31 +265,33 @@ pub struct UnjudgedView {
     pub argument: Option<String>,
     /// Why: a reason of `set_call_unjudged_v1`.
     pub reason: String,
-    /// limit_not_held: the keywords of JSON Schema.
+    /// limit_not_held, tool_limit_not_held: the keywords of JSON Schema.
     pub detail: Option<String>,
 }
 
-/// The calls that could not be judged, for standard error: those given, how many there are in all, and for which
-/// reasons.
+/// How many calls could not be judged, and for which reasons, for standard error.
 #[must_use]
-pub fn unjudged(texts: &Texts, calls: &[UnjudgedView], reasons: &[(String, i64)], total: i64) -> String {
+pub fn unjudged_head(texts: &Texts, reasons: &[(String, i64)], total: i64) -> String {
     let counted = reasons.iter().map(|(reason, count)| format!("{} {}", word(texts, reason), thousands(*count)));
     let reasons = counted.collect::<Vec<_>>().join(" · ");
-    let mut lines = vec![phrase(texts, "unjudged_calls", context! { total, reasons })];
-    lines.extend(calls.iter().map(|call| {
-        let place = plain(&call.place);
-        let values = context! {
-            place, call => seen(&call.call_no), tool => seen(&call.tool),
-            argument => call.argument.as_deref().map(seen),
-            reason => word(texts, &call.reason), detail => call.detail.as_deref(),
-        };
-        phrase(texts, "unjudged_call", values)
-    }));
-    let more = total - calls.len() as i64;
-    if more > 0 {
-        lines.push(phrase(texts, "unjudged_more", context! { more }));
-    }
-    lines.join("\n") + "\n"
+    phrase(texts, "unjudged_calls", context! { total, reasons }) + "\n"
+}
+
+/// One of them.
+#[must_use]
+pub fn unjudged_line(texts: &Texts, call: &UnjudgedView) -> String {
+    let values = context! {
+        place => plain(&call.place), call => seen(&call.call_no), tool => seen(&call.tool),
+        argument => call.argument.as_deref().map(seen),
+        reason => word(texts, &call.reason), detail => call.detail.as_deref(),
+    };
+    phrase(texts, "unjudged_call", values) + "\n"
+}
+
+/// That there are more of them.
+#[must_use]
+pub fn unjudged_more(texts: &Texts, more: i64) -> String {
+    phrase(texts, "unjudged_more", context! { more }) + "\n"
 }
 
 /// What became of a check, or of an input: `kept`, `not_kept`, `nothing_kept`, `deleted` or `empty_input`, with its

@@ -74,7 +74,7 @@ pub struct UnjudgedCall {
     pub line: i64,
     /// Why: a reason of `set_call_unjudged_v1`.
     pub reason: String,
-    /// limit_not_held: the keywords.
+    /// limit_not_held, tool_limit_not_held: the keywords.
     pub detail: Option<String>,
 }
 
@@ -477,14 +477,14 @@ impl CallCheck<'_> {
         })
     }
 
-    /// The first calls that could not be judged.
+    /// Up to `limit` of the calls that could not be judged, after the first `after` of them.
     ///
     /// # Errors
     /// `Statement`.
-    pub fn unjudged_calls(&self, limit: i64) -> Result<Vec<UnjudgedCall>, StoreError> {
+    pub fn unjudged_calls(&self, after: i64, limit: i64) -> Result<Vec<UnjudgedCall>, StoreError> {
         let sql = "SELECT call_no, checked_arg, tool_name_raw, input, line, reason, detail FROM call_unjudged
-            WHERE nth <= ? ORDER BY nth";
-        self.store.rows(sql, params![limit], |row| {
+            WHERE nth > ? AND nth <= ? ORDER BY nth";
+        self.store.rows(sql, params![after, after.saturating_add(limit)], |row| {
             Ok(UnjudgedCall {
                 call_no: row.get(0)?,
                 arg_name: row.get(1)?,

@@ -19,6 +19,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0006_keep_reviews.sql", include_str!("../../migrations/0006_keep_reviews.sql")),
     ("0007_keep_call_checks.sql", include_str!("../../migrations/0007_keep_call_checks.sql")),
     ("0008_keep_spec_gaps.sql", include_str!("../../migrations/0008_keep_spec_gaps.sql")),
+    ("0009_name_limits_of_tools.sql", include_str!("../../migrations/0009_name_limits_of_tools.sql")),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

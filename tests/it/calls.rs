@@ -76,7 +76,7 @@ fn judge_in(store: &Store, calls: &[RecordedCall], specs: &[CallSpec]) -> Judged
         Ok::<(), StoreError>(())
     })
     .unwrap();
-    let unjudged = check.unjudged_calls(i64::MAX).unwrap().into_iter().map(|call| call.call_no).collect();
+    let unjudged = check.unjudged_calls(0, i64::MAX).unwrap().into_iter().map(|call| call.call_no).collect();
     Judged { verdicts, unjudged }
 }
 
@@ -887,6 +887,7 @@ fn span_is_taken_apart_by_argument() {
         reason: SpecGapReason::NoArguments,
         detail: None,
         tool_id: "ping".to_owned(),
+        row: 1,
     };
     let refused = SpecGap { tool_key: "odd".to_owned(), reason: SpecGapReason::SpecRefused, ..without.clone() };
     let required = required_arguments(&specs, &[without, refused]);

@@ -217,17 +217,18 @@ fn several_statements_answer_in_turn() {
 fn statements_come_from_a_file_and_from_standard_input() {
     let place = empty();
     let file = place.write("query.sql", "\u{feff}SELECT 1 AS a;\n");
-    for arguments in [vec!["--file", file.to_str().unwrap()], vec!["--file", "-"], vec!["-"], vec![]] {
+    for arguments in [vec!["-f", file.to_str().unwrap()], vec!["--file", "-"], vec!["-"], vec![]] {
         let mut command = sql(&place);
         command.args(&arguments).stdin(fs::File::open(&file).unwrap());
         let output = command.output().unwrap();
         assert_eq!(stdout(&output), "a\n─\n1\n(1행)\n", "{arguments:?}: {}", told(&output));
     }
-    refused(&place, &["--file", "no-such.sql"], 3, "no-such.sql");
-    // The letters are those of the other commands: a file by -f is told where it belongs.
-    refused(&place, &["-f", "query.sql"], 2, "`--file query.sql`");
+    refused(&place, &["-f", "no-such.sql"], 3, "no-such.sql");
+    // In the other commands -f is the format.
+    refused(&place, &["-f", "csv", "SELECT 1"], 2, "`--format csv`");
+    refused(&place, &["-f", file.to_str().unwrap(), "SELECT 1"], 2, "--format");
     let out = place.path("out.csv");
-    assert_eq!(asked(&place, &["-f", "csv", "-o", out.to_str().unwrap(), "SELECT 1 AS a"]), "");
+    assert_eq!(asked(&place, &["--format", "csv", "-o", out.to_str().unwrap(), "SELECT 1 AS a"]), "");
     assert_eq!(fs::read_to_string(out).unwrap(), "a\n1\n");
     refused(&place, &[], 2, "SQL");
     refused(&place, &[" ; -- nothing"], 2, "SQL");
@@ -291,8 +292,8 @@ fn whole_numbers_of_128_bits_keep_their_digits_in_parquet_or_it_is_said() {
     let path = place.path("wide.parquet");
     let out = path.to_str().unwrap();
     let most = "9".repeat(38);
-    let written = |question: &str| told(&run(&place, &["-f", "parquet", "-o", out, question]));
-    let read = |columns: &str| asked(&place, &["-f", "csv", &format!("SELECT {columns} FROM '{out}'")]);
+    let written = |question: &str| told(&run(&place, &["--format", "parquet", "-o", out, question]));
+    let read = |columns: &str| asked(&place, &["--format", "csv", &format!("SELECT {columns} FROM '{out}'")]);
     // Sums are HUGEINT. Names may repeat, and an order stays.
     let question = "SELECT SUM(i) AS \"a \"\"sum\"\"\", SUM(i) AS \"a \"\"sum\"\"\", i % 2 AS n \
                     FROM range(9007199254740992, 9007199254740996) t(i) GROUP BY n ORDER BY n DESC -- end";
@@ -319,7 +320,7 @@ fn whole_numbers_of_128_bits_keep_their_digits_in_parquet_or_it_is_said() {
         assert_eq!(written(question), "", "{question}");
         assert!(read("typeof(COLUMNS(*))").contains("DECIMAL(38,0)"), "{question}");
     }
-    refused(&place, &["-f", "parquet", "-o", out, "SELECT SUM(error('late')::INT) AS s"], 2, "late");
+    refused(&place, &["--format", "parquet", "-o", out, "SELECT SUM(error('late')::INT) AS s"], 2, "late");
 }
 
 #[test]
@@ -449,8 +450,8 @@ fn unknown_option_is_told_by_its_name() {
     refused(&place, &["--fromat", "csv", "SELECT 1"], 2, "`--format` 를 뜻하셨는지");
     // A comment is none, whatever stands in it.
     for statement in ["-- a\nSELECT 1 AS a", "--a=b c\nSELECT 1 AS a", "--\nSELECT 1 AS a", "--a\nSELECT 1 AS a"] {
-        assert_eq!(asked(&place, &["-f", "csv", statement]), "a\n1\n", "{statement}");
-        assert_eq!(asked(&place, &[statement, "-f", "csv"]), "a\n1\n", "{statement}");
+        assert_eq!(asked(&place, &["--format", "csv", statement]), "a\n1\n", "{statement}");
+        assert_eq!(asked(&place, &[statement, "--format", "csv"]), "a\n1\n", "{statement}");
     }
 }
 

@@ -5,8 +5,9 @@
 --          check_number_over_limit_v1, check_value_not_allowed_v1.
 -- Fires when:        the argument is listed and none of the other checks
 --                    fires. An optional argument may be absent.
--- Stays silent when: another check fires, the argument is not listed, or it
---                    has a value and a limit that no column can hold.
+-- Stays silent when: another check fires, the argument is not listed, it has
+--                    a value and a limit that no column can hold, or there is
+--                    such a limit of all its tool's arguments together.
 -- Order:   none; place is the order of loading.
 -- Version: first.
 -- Tests:   tests/it/calls.rs
@@ -22,7 +23,7 @@ SELECT
     a.max_number AS max_number,
     a.is_required AS is_required
 FROM check_specified_arg_v1 a
-WHERE (a.is_held OR a.arg_value IS NULL)
+WHERE a.is_held
     AND NOT EXISTS (
         SELECT 1 FROM check_required_arg_missing_v1 m
         WHERE m.call_run = a.call_run AND m.place = a.place

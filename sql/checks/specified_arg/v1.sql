@@ -20,7 +20,8 @@ SELECT
     s.allowed_values AS allowed_values,
     s.max_number AS max_number,
     s.is_required AS is_required,
-    g.reason IS NULL AS is_held
+    g.reason IS NULL
+        OR (g.reason = 'limit_not_held' AND c.arg_value IS NULL) AS is_held
 FROM checked_calls c
 JOIN call_specs s
     ON s.call_run = c.call_run
@@ -30,7 +31,7 @@ LEFT JOIN call_spec_gaps g
     ON g.call_run = s.call_run
     AND g.tool_key = s.tool_key
     AND g.arg_name = s.arg_name
-    AND g.reason = 'limit_not_held';
+    AND g.reason IN ('limit_not_held', 'tool_limit_not_held');
 COMMENT ON VIEW check_specified_arg_v1 IS 'Calls beside what is specified of their argument';
 COMMENT ON COLUMN check_specified_arg_v1.call_run IS 'The check (call_runs)';
 COMMENT ON COLUMN check_specified_arg_v1.place IS 'The call (checked_calls)';
@@ -41,4 +42,4 @@ COMMENT ON COLUMN check_specified_arg_v1.arg_value IS 'Its value; NULL when abse
 COMMENT ON COLUMN check_specified_arg_v1.allowed_values IS 'Allowed values between bars; NULL when any is';
 COMMENT ON COLUMN check_specified_arg_v1.max_number IS 'Upper limit, a plain decimal number; NULL when none';
 COMMENT ON COLUMN check_specified_arg_v1.is_required IS 'Whether the argument has to be there';
-COMMENT ON COLUMN check_specified_arg_v1.is_held IS 'Whether these columns say all that the definition of the tool does';
+COMMENT ON COLUMN check_specified_arg_v1.is_held IS 'Whether these columns say all that the definition of the tool does of this call';

@@ -2,7 +2,8 @@
 -- Judges:  nothing; the calls that no check can judge, each with why.
 -- Grain:   one row per such call.
 -- Reads:   checked_calls, call_specs, call_spec_gaps,
---          check_number_over_limit_v1, check_value_not_allowed_v1.
+--          check_required_arg_missing_v1, check_number_over_limit_v1,
+--          check_value_not_allowed_v1.
 -- Fires when:        the tool is known and no specification that could be read
 --                    lists the argument; the call names none; or the value
 --                    keeps to all that is specified, but the definition of the
@@ -70,12 +71,16 @@ JOIN call_spec_gaps g
     ON g.call_run = c.call_run
     AND g.tool_key = c.tool_key
     AND g.arg_name = c.arg_name
-    AND g.reason = 'limit_not_held'
+    AND g.reason IN ('limit_not_held', 'tool_limit_not_held')
 JOIN call_specs s
     ON s.call_run = c.call_run
     AND s.tool_key = c.tool_key
     AND s.arg_name = c.arg_name
-WHERE c.arg_value IS NOT NULL
+WHERE (c.arg_value IS NOT NULL OR g.reason = 'tool_limit_not_held')
+    AND NOT EXISTS (
+        SELECT 1 FROM check_required_arg_missing_v1 m
+        WHERE m.call_run = c.call_run AND m.place = c.place
+    )
     AND NOT EXISTS (
         SELECT 1 FROM check_number_over_limit_v1 n
         WHERE n.call_run = c.call_run AND n.place = c.place
@@ -93,5 +98,5 @@ COMMENT ON COLUMN set_call_unjudged_v1.tool_name_raw IS 'Name of the tool as giv
 COMMENT ON COLUMN set_call_unjudged_v1.input IS 'The input (call_inputs)';
 COMMENT ON COLUMN set_call_unjudged_v1.row_number IS 'Row of the input, from 1';
 COMMENT ON COLUMN set_call_unjudged_v1.line IS 'Line of the input, from 1; 0 of a span';
-COMMENT ON COLUMN set_call_unjudged_v1.reason IS 'not_listed, no_argument, args_unreadable, spec_refused, schema_unreadable or limit_not_held';
-COMMENT ON COLUMN set_call_unjudged_v1.detail IS 'limit_not_held: the keywords of JSON Schema; else NULL';
+COMMENT ON COLUMN set_call_unjudged_v1.reason IS 'not_listed, no_argument, args_unreadable, spec_refused, schema_unreadable, limit_not_held or tool_limit_not_held';
+COMMENT ON COLUMN set_call_unjudged_v1.detail IS 'limit_not_held, tool_limit_not_held: the keywords of JSON Schema; else NULL';

@@ -223,6 +223,62 @@ fn limit_of_a_whole_tool_is_told_and_leaves_its_calls_unjudged() {
 }
 
 #[test]
+fn absent_argument_may_break_the_limit_of_a_whole_tool() {
+    let calls = format!("{CALLS_HEADER}1,t,a,\n2,t,b,\n3,t,b,x\n");
+    for (limit, of_optional) in [(json!({"not": {"required": ["c"]}}), "unjudged not"), (json!({}), "compliant")] {
+        let mut schema = json!({"properties": {"a": {}, "b": {}}, "required": ["a"]});
+        schema.as_object_mut().unwrap().extend(limit.as_object().unwrap().clone());
+        let tool = json!([{"tool_name": "t", "description": "", "json_schema": schema.to_string()}]);
+        let files = [("calls.csv", calls.clone()), ("tools.json", tool.to_string())];
+        let (_, output) = checked(&files, &["calls.csv", "--specs-from-tools", "--tools", "tools.json", "-f", "jsonl"]);
+        let (verdicts, text) = (said(&output), told(&output));
+        if of_optional == "compliant" {
+            assert_eq!(verdicts, ["2 compliant", "3 compliant", "1 required_arg_missing"]);
+        } else {
+            // What is missing is missing, whatever else holds.
+            assert_eq!(verdicts, ["1 required_arg_missing"]);
+            assert!(text.contains("2 t.b · 명세로 옮기지 못한 제한이 있는 도구(not)"), "{text}");
+            assert!(text.contains("명세로 옮기지 못한 제한이 있는 도구 2"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn first_of_two_tools_with_one_name_wins_also_without_arguments() {
+    let with = json!({"properties": {"a": {"enum": ["x"]}}, "required": ["a"]}).to_string();
+    let without = json!({"properties": {}}).to_string();
+    let calls = format!("{CALLS_HEADER}1,get-it,a,x\n");
+    for (schemas, verdicts, row) in [
+        ([&without, &with], &[][..], "2: get_it, getIt"),
+        ([&with, &without], &["1 compliant"][..], "2: get_it, getIt"),
+    ] {
+        let tools = json!([
+            {"tool_name": "get_it", "description": "", "json_schema": schemas[0]},
+            {"tool_name": "getIt", "description": "", "json_schema": schemas[1]},
+        ]);
+        let files = [("calls.csv", calls.clone()), ("tools.json", tools.to_string())];
+        let arguments = ["calls.csv", "--specs-from-tools", "--tools", "tools.json", "-f", "jsonl", "--issues", "all"];
+        let (_, output) = checked(&files, &arguments);
+        assert_eq!(said(&output), verdicts, "{schemas:?}");
+        assert!(told(&output).contains(row), "{}", told(&output));
+    }
+}
+
+#[test]
+fn unjudged_calls_are_all_listed_when_asked_for() {
+    let calls = (1..=9_000).map(|number| format!("{number},t,other,x\n")).collect::<String>();
+    let files = [("calls.csv", format!("{CALLS_HEADER}{calls}")), ("specs.csv", format!("{SPECS_HEADER}t,a,,,true\n"))];
+    let arguments = ["calls.csv", "--specs", "specs.csv", "-f", "jsonl"];
+    let listed = |text: &str| text.lines().filter(|line| line.contains("t.other")).count();
+    let (_, output) = checked(&files, &arguments);
+    let text = told(&output);
+    assert_eq!(listed(&text), 20, "{text}");
+    assert!(text.contains("8,980건(--all-rows"), "{text}");
+    let (_, output) = checked(&files, &[&arguments[..], &["--all-rows"]].concat());
+    assert_eq!(listed(&told(&output)), 9_000);
+}
+
+#[test]
 fn tool_whose_schema_cannot_be_read_is_known() {
     let tool = json!([{"tool_name": "t", "description": "", "json_schema": "{"},
         {"tool_name": "u", "description": "", "json_schema": "{\"properties\":{\"a\":{}}}"}]);
