@@ -42,6 +42,7 @@ mod render;
 mod report;
 mod review;
 mod settle;
+mod shape;
 mod site;
 mod source;
 mod sql;
