@@ -174,10 +174,8 @@ fn shape_view(read: &Read) -> ShapeView {
 
 fn node_view(key: &NodeKey, node: &Node) -> NodeView {
     let spans = node.spans.all();
-    let read = node.readable.iter().map(|(need, spans)| CountView {
-        name: need_name(*need).to_owned(),
-        count: spans.all(),
-    });
+    let read =
+        node.readable.iter().map(|(need, spans)| CountView { name: need_name(*need).to_owned(), count: spans.all() });
     let status = node.status.iter().map(|(status, spans)| count_view(status.as_str(), *spans));
     let parents = |counts: &std::collections::BTreeMap<Above, u64>| {
         counts.iter().map(|(above, spans)| count_view(above.shown(), *spans)).collect()
@@ -214,10 +212,10 @@ fn attribute_views(attributes: &std::collections::BTreeMap<String, Attribute>, o
 fn diff_view((a, first): (&Path, &Read), (b, second): (&Path, &Read)) -> DiffView {
     let found = differences(&first.shape, &second.shape);
     let is_affected = |rule: &Rule| found.iter().any(|one| one.rules.contains(&rule.as_str()));
-    let affected = Rule::ALL.into_iter().filter(is_affected).map(|rule| RuleView {
-        rule: rule.as_str(),
-        label: Verdict::Found(rule).label(),
-    });
+    let affected = Rule::ALL
+        .into_iter()
+        .filter(is_affected)
+        .map(|rule| RuleView { rule: rule.as_str(), label: Verdict::Found(rule).label() });
     DiffView {
         a: a.display().to_string(),
         b: b.display().to_string(),

@@ -70,7 +70,12 @@ pub(crate) struct ResourceGroup {
 
 impl ResourceGroup {
     pub(crate) fn new(sink: &Sink) -> Self {
-        Self { first_row: sink.row_count(), first_group: sink.group_count(), service_name: None, attributes: Vec::new() }
+        Self {
+            first_row: sink.row_count(),
+            first_group: sink.group_count(),
+            service_name: None,
+            attributes: Vec::new(),
+        }
     }
 
     /// Whether [`ResourceGroup::member`] reads the member of this name.
@@ -111,8 +116,11 @@ impl ResourceGroup {
     }
 
     pub(crate) fn finish(self, sink: &mut Sink) {
-        for group in sink.groups_since(self.first_group) {
-            group.resource.clone_from(&self.attributes);
+        // The text around the groups is one too, without a resource.
+        if !self.attributes.is_empty() {
+            for group in sink.groups_since(self.first_group) {
+                group.resource.clone_from(&self.attributes);
+            }
         }
         if let Some(service_name) = &self.service_name {
             for row in sink.rows_since(self.first_row) {

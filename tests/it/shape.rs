@@ -152,9 +152,8 @@ fn a_run_without_errors_is_the_same() {
 
 #[test]
 fn a_missing_attribute_names_its_rules() {
-    let change = |key: &'static str| {
-        changed(move |spans: &mut Vec<Value>| calls(spans).for_each(|call| without(call, key)))
-    };
+    let change =
+        |key: &'static str| changed(move |spans: &mut Vec<Value>| calls(spans).for_each(|call| without(call, key)));
     let arguments = "attribute_missing execute_tool gen_ai.tool.call.arguments: args_mismatch retry_over_limit";
     assert_eq!(change("gen_ai.tool.call.arguments"), (1, vec![arguments.to_owned()]));
     let name = format!("attribute_missing execute_tool gen_ai.tool.name: {ALL}");
@@ -267,7 +266,8 @@ fn scope_and_resource_are_told_and_no_failure() {
     assert_eq!(output.status.code(), Some(0));
     let shown = stdout(&output);
     assert!(shown.contains("규칙에 필요한 모양은 같습니다."), "{shown}");
-    for told in ["계측 범위가 다릅니다", "리소스 속성이 B 에 없습니다 — service.name", "site.agent 1.3"] {
+    for told in ["계측 범위가 다릅니다", "리소스 속성이 B 에 없습니다 — service.name", "site.agent 1.3"]
+    {
         assert!(shown.contains(told), "{told} in\n{shown}");
     }
     assert!(shown.contains("리소스 속성의 형식이 다릅니다 — process.pid"), "{shown}");
