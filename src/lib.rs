@@ -28,6 +28,7 @@ pub mod model;
 pub mod near;
 pub mod receive;
 pub mod render;
+pub mod shape;
 pub mod stats;
 pub mod store;
 pub mod verdict;

@@ -23,6 +23,7 @@ mod receive;
 mod report;
 mod review;
 mod rules;
+mod shape;
 mod sql;
 mod store;
 mod terminal;
@@ -124,6 +125,9 @@ enum Command {
     /// 트레이스에 무엇이 있고 무엇이 빠졌는지, 무엇을 켜면 좋을지 알려줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Doctor(doctor::Args),
+    /// 트레이스의 모양(operation, 부모, 속성, status)을 보여주거나, 두 모양을 견줍니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Shape(shape::Args),
     /// 트레이스의 도구 정의로 tools.json 을 만들거나, tools.json 과 견줍니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Tools(tools::Args),
@@ -193,6 +197,7 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Sql(args) => sql::run(texts, &args),
         Command::Store(args) => store::run(texts, &args),
         Command::Doctor(args) => doctor::run(texts, &args),
+        Command::Shape(args) => shape::run(texts, &args),
         Command::Tools(args) => tools::run(texts, &args),
         Command::Calls(args) => calls::run(texts, &args),
         Command::Bench(args) => bench::run(texts, *args),

@@ -9,6 +9,7 @@ use std::thread::Scope;
 
 use super::document::{DocumentError, Parsed};
 use super::frame::Line;
+use super::observe::Look;
 use super::{Options, parse_line};
 
 /// How lines are parsed beside the reading.
@@ -68,7 +69,7 @@ impl Chunk {
         Line { bytes: self.bytes.get(start..end).unwrap_or_default(), number, byte_offset, lines, complete: true }
     }
 
-    fn parse(&mut self, options: &Options, observed: bool) {
+    fn parse(&mut self, options: &Options, observed: Look) {
         let parsed = self.lines.iter().map(|place| parse_line(&self.line(place), options, observed)).collect();
         self.parsed = parsed;
     }
@@ -96,7 +97,7 @@ pub(super) struct Ahead<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     parallel: Parallel,
     options: &'env Options,
-    observed: bool,
+    observed: Look,
     workers: Vec<Worker>,
     filling: Chunk,
     spare: Vec<Chunk>,
@@ -110,7 +111,7 @@ impl<'scope, 'env> Ahead<'scope, 'env> {
         scope: &'scope Scope<'scope, 'env>,
         parallel: Parallel,
         options: &'env Options,
-        observed: bool,
+        observed: Look,
     ) -> Self {
         Self {
             scope,

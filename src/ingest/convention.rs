@@ -227,6 +227,11 @@ pub(crate) enum Field {
     ErrorType,
 }
 
+impl Field {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::AgentName, Self::ToolName, Self::Arguments, Self::Result, Self::CallId, Self::ErrorType];
+}
+
 /// What becomes of arguments that are a bare value instead of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum BareValue {
@@ -268,6 +273,12 @@ impl Convention {
     pub(crate) fn recorded<'s, 'de>(&self, field: Field, span: &'s SpanData<'s, 'de>) -> Option<Cow<'s, str>> {
         let text = self.fields[field as usize].iter().find_map(|place| place.recorded(span))?;
         (!self.is_not_recorded(&text)).then_some(text)
+    }
+
+    /// What is read from an attribute, or from one of an event.
+    pub(crate) fn field_of(&self, slot: Option<usize>, event: Option<(&str, &str)>) -> Option<Field> {
+        let holds = |field: &Field| self.fields[*field as usize].iter().any(|place| place.stands_in(slot, event));
+        Field::ALL.into_iter().find(holds)
     }
 
     /// Whether this text stands for arguments or a result that was not recorded.

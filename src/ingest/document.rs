@@ -71,6 +71,8 @@ pub struct Parsed {
     pub tool_definitions: Vec<String>,
     /// What each entry of `scopeSpans` showed, when the reading is observed.
     pub(crate) observed: Option<Vec<ObservedGroup>>,
+    /// Whether that holds the shape of each span.
+    pub(crate) with_shapes: bool,
 }
 
 /// Sums over spans: seen = kept + all dropped + skipped.

@@ -35,7 +35,7 @@ use ahead::{Ahead, Chunk};
 use convention::Conventions;
 use document::{Context, Counts, DocumentError, MissingStatus, Parsed};
 use frame::{Framed, Line, TextReader, raw_excerpt};
-use observe::{Observed, Recording};
+use observe::{Look, Observed, Recording};
 
 use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
 
@@ -194,7 +194,7 @@ pub fn read_in_parallel<R: Read, E>(
     let mut lines = TextReader::new(EndSeen::new(input)).starting_at(start.line, start.byte_offset);
     let mut state = Reading { observed, ..Reading::new(options) };
     std::thread::scope(|scope| {
-        let mut ahead = Ahead::new(scope, parallel, options, state.observed.is_some());
+        let mut ahead = Ahead::new(scope, parallel, options, state.look());
         loop {
             let more = state.next(&mut lines, &mut ahead);
             progress(lines.get_ref().input, state.report.seen);
@@ -260,6 +260,10 @@ impl<'a> Reading<'a> {
             cut: None,
             observed: None,
         }
+    }
+
+    fn look(&self) -> Look {
+        self.observed.as_ref().map_or(Look::Away, |observed| observed.look())
     }
 
     /// All rows that are there, calls that wait for their spans included.
@@ -365,7 +369,7 @@ impl<'a> Reading<'a> {
 
     /// Parses one text, or says why it is none; nothing of it is taken then.
     fn text(&mut self, line: &Line<'_>) -> Result<(), DocumentError> {
-        let parsed = parse_line(line, self.options, self.observed.is_some())?;
+        let parsed = parse_line(line, self.options, self.look())?;
         self.take(line, parsed);
         Ok(())
     }
@@ -437,7 +441,7 @@ impl<'a> Reading<'a> {
 }
 
 /// Parses one text, or says why it is none.
-fn parse_line(line: &Line<'_>, options: &Options, observed: bool) -> Result<Parsed, DocumentError> {
+fn parse_line(line: &Line<'_>, options: &Options, look: Look) -> Result<Parsed, DocumentError> {
     // The fast check says no more than that something is wrong; the slow one then says where.
     let checked = simdutf8::basic::from_utf8(line.bytes).or_else(|_| std::str::from_utf8(line.bytes));
     let text = checked.map_err(|error| match error.error_len() {
@@ -455,7 +459,8 @@ fn parse_line(line: &Line<'_>, options: &Options, observed: bool) -> Result<Pars
         line: line.number,
         byte_offset: line.byte_offset,
     };
-    let mut parsed = Parsed { observed: observed.then(Vec::new), ..Parsed::default() };
+    let observed = (look != Look::Away).then(Vec::new);
+    let mut parsed = Parsed { observed, with_shapes: look == Look::Shapes, ..Parsed::default() };
     document::parse(text, &context, &mut parsed)?;
     Ok(parsed)
 }

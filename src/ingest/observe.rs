@@ -10,6 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::args;
 use super::tools::{RecordedTool, recorded_tools};
 use crate::model::{ArgsForm, Operation, SpanRow};
+use crate::shape::{Scope, SeenGroup, SeenSpan, Shaping};
 
 /// How many distinct names of one kind are told apart; what comes after is counted nowhere.
 const MAX_NAMES: usize = 4_096;
@@ -145,6 +146,20 @@ pub(crate) struct ObservedGroup {
     pub(crate) definitions: Vec<Recording>,
     /// Conversation id and trace id of each span that names a conversation.
     pub(crate) conversations: Vec<(String, String)>,
+    /// The shape of each span, and the keys of the resource with their types, when shapes are wanted.
+    pub(crate) spans: Vec<SeenSpan>,
+    pub(crate) resource: Vec<(String, &'static str)>,
+}
+
+/// What a reading is looked at for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Nothing.
+    Away,
+    /// Sums.
+    Sums,
+    /// Sums and shapes.
+    Shapes,
 }
 
 impl ObservedGroup {
@@ -185,6 +200,8 @@ pub struct Observed {
     /// Calls by the name of the tool, those in messages included where no span with their id followed soon.
     pub called: BTreeMap<String, u64>,
     conversations: BTreeMap<u64, Conversation>,
+    /// The shape of all spans, when it is wanted.
+    pub shaping: Option<Shaping>,
 }
 
 #[derive(Debug)]
@@ -194,8 +211,22 @@ struct Conversation {
 }
 
 impl Observed {
+    /// Notes the shape of the spans too.
+    #[must_use]
+    pub fn with_shape() -> Self {
+        Self { shaping: Some(Shaping::default()), ..Self::default() }
+    }
+
+    pub(crate) fn look(&self) -> Look {
+        if self.shaping.is_some() { Look::Shapes } else { Look::Sums }
+    }
+
     pub(crate) fn absorb(&mut self, groups: Vec<ObservedGroup>) {
-        for ObservedGroup { key, seen, definitions, conversations } in groups {
+        for ObservedGroup { key, seen, definitions, conversations, spans, resource } in groups {
+            if let Some(shaping) = &mut self.shaping {
+                let ScopeKey { scope: name, version, schema_url, .. } = key.clone();
+                shaping.add(SeenGroup { scope: Scope { name, version, schema_url }, resource, spans });
+            }
             if seen.spans > 0 && (self.scopes.len() < MAX_NAMES || self.scopes.contains_key(&key)) {
                 self.scopes.entry(key).or_default().add(seen);
             }
@@ -232,7 +263,7 @@ impl Observed {
     }
 }
 
-fn hash_of(text: &str) -> u64 {
+pub(crate) fn hash_of(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

@@ -7,6 +7,7 @@ pub(crate) mod any_value;
 pub(crate) mod ids;
 mod observe;
 mod row;
+mod shape;
 
 use std::borrow::Cow;
 
@@ -63,11 +64,18 @@ pub(crate) struct ResourceGroup {
     first_row: usize,
     first_group: usize,
     service_name: Option<String>,
+    /// Keys of the resource with their types, when shapes are wanted.
+    attributes: Vec<(String, &'static str)>,
 }
 
 impl ResourceGroup {
     pub(crate) fn new(sink: &Sink) -> Self {
-        Self { first_row: sink.row_count(), first_group: sink.group_count(), service_name: None }
+        Self {
+            first_row: sink.row_count(),
+            first_group: sink.group_count(),
+            service_name: None,
+            attributes: Vec::new(),
+        }
     }
 
     /// Whether [`ResourceGroup::member`] reads the member of this name.
@@ -95,13 +103,25 @@ impl ResourceGroup {
             return Ok(true);
         }
         sink.attributes.clear(sink.context.conventions.resource_keys());
-        map.next_value_seed(Tolerant(&mut ResourceAttributes(sink)))?;
+        if sink.wants_shapes() {
+            let resource = json::raw(map)?;
+            self.attributes = shape::attributes_of(resource);
+            read_raw(resource, &mut ResourceAttributes(sink));
+        } else {
+            map.next_value_seed(Tolerant(&mut ResourceAttributes(sink)))?;
+        }
         let service_name = sink.attributes.get(0).and_then(AnyValue::scalar);
         self.service_name = service_name.filter(|name| !name.is_empty()).map(Cow::into_owned);
         Ok(false)
     }
 
     pub(crate) fn finish(self, sink: &mut Sink) {
+        // The text around the groups is one too, without a resource.
+        if !self.attributes.is_empty() {
+            for group in sink.groups_since(self.first_group) {
+                group.resource.clone_from(&self.attributes);
+            }
+        }
         if let Some(service_name) = &self.service_name {
             for row in sink.rows_since(self.first_row) {
                 row.service_name.clone_from(&self.service_name);
@@ -314,6 +334,9 @@ impl<'de> Span<'de> {
         let recognised = sink.context.conventions.recognise(&data);
         if sink.is_observed() {
             self.observe(sink, &data, &recognised);
+            if sink.wants_shapes() {
+                self.note_shape(sink, &data, &recognised);
+            }
         }
         match recognised {
             Recognised::Kept(convention, operation) => {

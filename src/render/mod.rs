@@ -29,6 +29,7 @@ pub mod receive;
 pub mod review;
 pub mod rows;
 pub mod sarif;
+pub mod shape;
 pub mod store;
 pub mod summary;
 pub mod terminal;
@@ -70,6 +71,11 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("receive.j2", include_str!("templates/ko/receive.j2")),
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),
     ("review_words.j2", include_str!("templates/ko/review_words.j2")),
+    ("shape.j2", include_str!("templates/ko/shape.j2")),
+    ("shape_diff.j2", include_str!("templates/ko/shape_diff.j2")),
+    ("shape_diff_md.j2", include_str!("templates/ko/shape_diff_md.j2")),
+    ("shape_md.j2", include_str!("templates/ko/shape_md.j2")),
+    ("shape_words.j2", include_str!("templates/ko/shape_words.j2")),
     ("skipped_lines.j2", include_str!("templates/ko/skipped_lines.j2")),
     ("sql_words.j2", include_str!("templates/ko/sql_words.j2")),
     ("store_words.j2", include_str!("templates/ko/store_words.j2")),

@@ -44,6 +44,7 @@ mod render;
 mod report;
 mod review;
 mod settle;
+mod shape;
 mod site;
 mod source;
 mod sql;

@@ -24,7 +24,9 @@ const ROOMS: [(&str, &[&str]); 15] = [
     ("src/baseline.rs", &["digest", "model"]),
     ("src/bench.rs", &["model", "stats"]),
     ("src/compare.rs", &["model", "stats"]),
-    ("src/ingest/", &["model", "digest"]),
+    ("src/shape.rs", &["model"]),
+    // `shape` adds spans up while they are read.
+    ("src/ingest/", &["model", "digest", "shape"]),
     ("src/store/", &["model", "digest"]),
     ("src/render/", &["model"]),
     // `render` words the answers to senders.

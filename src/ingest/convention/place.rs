@@ -117,6 +117,15 @@ impl Place {
         Some(self.stripped(text))
     }
 
+    /// Whether it is in this attribute, or in that of an event: its name and the key.
+    pub(crate) fn stands_in(&self, slot: Option<usize>, event: Option<(&str, &str)>) -> bool {
+        match &self.holder {
+            Holder::Attribute(own) => slot == Some(*own),
+            Holder::Event { name, key } => event == Some((name, key)),
+            Holder::SpanName => false,
+        }
+    }
+
     /// Whether the value may have one of these words in it, told without decoding it.
     pub(crate) fn may_mention(&self, span: &SpanData, words: &Words) -> bool {
         match &self.holder {

@@ -87,6 +87,11 @@ impl<'a, 'de> Sink<'a, 'de> {
         self.parsed.observed.is_some()
     }
 
+    /// Whether the shape of each span is wanted.
+    pub(crate) fn wants_shapes(&self) -> bool {
+        self.parsed.with_shapes
+    }
+
     /// Begins an entry of `scopeSpans`.
     pub(crate) fn begin_group(&mut self) {
         if let Some(observed) = &mut self.parsed.observed {

@@ -62,6 +62,20 @@ impl<'de> AnyValue<'de> {
         self.kind == Kind::Empty
     }
 
+    /// The name of its kind.
+    pub(crate) const fn kind_name(self) -> &'static str {
+        match self.kind {
+            Kind::Empty => "empty",
+            Kind::String => "string",
+            Kind::Integer => "integer",
+            Kind::Double => "double",
+            Kind::Boolean => "boolean",
+            Kind::Bytes => "bytes",
+            Kind::Array => "array",
+            Kind::Map => "kvlist",
+        }
+    }
+
     /// The text of a string, a number or a boolean; none of a structure.
     pub(crate) fn scalar(self) -> Option<Cow<'de, str>> {
         match self.kind {

@@ -94,6 +94,11 @@ pub(super) fn has_status(json: Option<&str>) -> bool {
         })
 }
 
+/// What a status says; none where it is no status.
+pub(super) fn read_status(json: Option<&str>) -> Option<Status> {
+    status(json, MissingStatus::Unset).ok().map(|(status, _)| status)
+}
+
 fn status(json: Option<&str>, missing: MissingStatus) -> Result<(Status, Option<String>), Problem> {
     let Some(json) = json else {
         return match missing {
