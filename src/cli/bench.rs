@@ -10,6 +10,7 @@ use super::load::{self, LoadArgs};
 use super::terminal::{self, ColorChoice};
 use crate::bench::{Given, Judged, Manifest, ManifestError, agreement, is_below, parse_manifest};
 use crate::diagnose::{DraftMode, Outcome, diagnose};
+use crate::ingest::source::FileKind;
 use crate::model::bench::Answer;
 use crate::render::{Texts, bench as words};
 use crate::store::{RULE_SET, Scope};
@@ -150,10 +151,11 @@ fn trace_files(folder: &Path, manifest: &Manifest, tools: Option<&Path>) -> Resu
     } else {
         let listed = std::fs::read_dir(folder).map_err(|error| load::unreadable(folder, &error))?;
         let is_other = |path: &Path| path.ends_with(MANIFEST) || path.ends_with(TOOLS) || Some(path) == tools;
-        files.extend(listed.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| {
-            let is_trace = [".json", ".jsonl", ".gz", ".zst"].iter().any(|end| path.to_string_lossy().ends_with(end));
-            path.is_file() && is_trace && !is_other(path)
-        }));
+        files.extend(
+            listed
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .filter(|path| path.is_file() && FileKind::Trace.has_name(path) && !is_other(path)),
+        );
         files.sort();
     }
     if files.is_empty() {

@@ -16,7 +16,7 @@ use super::{HELP_TEMPLATE, exit};
 use crate::calls::{PAGE, Refused, Written, for_each, required_arguments, verify};
 use crate::digest::{HashedReader, sha256_hex, sha256_hex_of};
 use crate::ingest::calls::{self, CallBatch, SpecTable};
-use crate::ingest::source::{self, Input, Source};
+use crate::ingest::source::{self, FileKind, Input, Source};
 use crate::ingest::tools::{ToolDefaults, inspect_params, parse_tools};
 use crate::model::{
     CallSpec, CallVerdictKind, Issue, IssueCode, RecordedCall, Severity, SpecGap, SpecGapReason, ToolDefinition,
@@ -338,7 +338,7 @@ impl From<Halt> for anyhow::Error {
 
 fn check(texts: &Texts, args: &CheckArgs) -> anyhow::Result<u8> {
     let fail_on = parse_fail_on(&args.fail_on)?;
-    let sources = source::expand(&args.calls).map_err(Failure::from)?;
+    let sources = source::expand(&args.calls, FileKind::Table).map_err(Failure::from)?;
     if sources.contains(&Source::Stdin) && args.specs.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         return Err(Failure::usage("stdin_twice").into());
     }

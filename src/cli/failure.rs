@@ -91,7 +91,9 @@ impl From<SourceError> for Failure {
                 Self::unreadable("file_not_readable").with("path", path.display()).with("message", source)
             }
             SourceError::NoMatch { pattern } => Self::unreadable("no_match").with("pattern", pattern),
-            SourceError::EmptyFolder { path } => Self::unreadable("empty_folder").with("path", path.display()),
+            SourceError::EmptyFolder { path, kind } => {
+                Self::unreadable("empty_folder").with("path", path.display()).with("kind", kind.as_str())
+            }
         }
     }
 }

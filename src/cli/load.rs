@@ -19,7 +19,7 @@ use crate::ingest::convention::Conventions;
 use crate::ingest::document::MissingStatus;
 use crate::ingest::mask::MaskCounts;
 use crate::ingest::observe::Observed;
-use crate::ingest::source::{self, Input, Source};
+use crate::ingest::source::{self, FileKind, Input, Source};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
 use crate::ingest::{self, Batch, ChatCalls, Options, Report, Start};
 use crate::model::{Issue, IssueCode, ToolSet};
@@ -339,7 +339,7 @@ pub(crate) fn load_into(
     if let Some(set) = read_tools(texts, args, loaded)? {
         store.load_tools(&set, &now()).map_err(Failure::from)?;
     }
-    let sources = source::expand(paths).map_err(Failure::from)?;
+    let sources = source::expand(paths, FileKind::Trace).map_err(Failure::from)?;
     if !sources.is_empty() {
         let bar = progress_bar(&sources, args.quiet);
         let mut run = Run::begin(store, args, bar.clone())?;

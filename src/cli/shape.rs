@@ -11,7 +11,7 @@ use super::load;
 use super::terminal::{self, ColorChoice};
 use crate::ingest::document::MissingStatus;
 use crate::ingest::observe::Observed;
-use crate::ingest::source::{self, Source};
+use crate::ingest::source::{self, FileKind, Source};
 use crate::ingest::{self, ChatCalls, Options, Start};
 use crate::model::{Rule, Verdict};
 use crate::render::Texts;
@@ -138,7 +138,7 @@ fn read(paths: &[PathBuf], how: &HowArgs) -> anyhow::Result<Read> {
         missing_status: MissingStatus::Unset,
         chat_calls: ChatCalls::LeaveOut,
     };
-    let sources = source::expand(paths).map_err(Failure::from)?;
+    let sources = source::expand(paths, FileKind::Trace).map_err(Failure::from)?;
     let files = sources.iter().filter_map(|source| match source {
         Source::File(path) => Some(path.as_path()),
         Source::Stdin => None,

@@ -15,7 +15,7 @@ use super::terminal::{self, ColorChoice};
 use crate::ingest::document::MissingStatus;
 use crate::ingest::drift::{Difference, Drift, drift};
 use crate::ingest::observe::Observed;
-use crate::ingest::source;
+use crate::ingest::source::{self, FileKind};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
 use crate::ingest::{self, ChatCalls, Options, Start};
 use crate::model::ToolSet;
@@ -141,7 +141,7 @@ fn observe(input: &InputArgs) -> anyhow::Result<Observed> {
         chat_calls: ChatCalls::Read,
     };
     let mut observed = Observed::default();
-    for source in source::expand(&input.paths).map_err(Failure::from)? {
+    for source in source::expand(&input.paths, FileKind::Trace).map_err(Failure::from)? {
         let mut input = source::open(&source).map_err(Failure::from)?;
         let start = Start { line: 1, byte_offset: input.bom_bytes() };
         let read: Result<_, Infallible> =

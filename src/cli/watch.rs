@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::load::{self, Fate, Kind, LoadArgs, Loaded, Run};
 use super::{exit, ingest, terminal};
 use crate::diagnose::{DraftMode, diagnose_traces};
-use crate::ingest::source::{self, Source, SourceError};
+use crate::ingest::source::{self, FileKind, Source, SourceError};
 use crate::render::watch::{self as words, Change};
 use crate::render::{Texts, errors, issues};
 use crate::store::{SourceTotals, Store, StoreError, korean_time};
@@ -211,7 +211,7 @@ impl Follower<'_> {
     fn changed(&mut self) -> Vec<(PathBuf, State)> {
         let (mut changed, mut met) = (Vec::new(), BTreeSet::new());
         for path in self.watch.paths {
-            let files = match source::expand(std::slice::from_ref(path)) {
+            let files = match source::expand(std::slice::from_ref(path), FileKind::Trace) {
                 Ok(files) => files,
                 Err(error) => {
                     self.absent(path, error);

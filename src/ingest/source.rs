@@ -21,8 +21,43 @@ pub use probe::{Fingerprint, GoOn, PRINT_BYTES, Probe, print_of};
 
 /// How the names of trace files end, compressed or not. `.binpb` and `.pb` are what protobuf gives its binary files.
 const TRACE_ENDINGS: [&str; 6] = [".json", ".jsonl", ".ndjson", ".pb", ".binpb", ".otlp"];
+/// The same of tables of calls.
+const TABLE_ENDINGS: [&str; 4] = [".json", ".jsonl", ".ndjson", ".csv"];
 /// The name that stands for standard input.
 const STDIN_NAME: &str = "-";
+
+/// What is looked for in folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// Traces.
+    Trace,
+    /// Tables of calls.
+    Table,
+}
+
+impl FileKind {
+    /// Its stable name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::Table => "table",
+        }
+    }
+
+    /// Whether a file is one by its name, in either case, compressed (`.gz`, `.zst`) or not.
+    #[must_use]
+    pub fn has_name(self, path: &Path) -> bool {
+        let Some(name) = path.file_name() else { return false };
+        let name = name.to_string_lossy().to_ascii_lowercase();
+        let stem = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+        let endings: &[&str] = match self {
+            Self::Trace => &TRACE_ENDINGS,
+            Self::Table => &TABLE_ENDINGS,
+        };
+        endings.iter().any(|ending| stem.ends_with(ending))
+    }
+}
 
 /// One thing to read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,23 +103,25 @@ pub enum SourceError {
         /// The glob as given.
         pattern: String,
     },
-    /// A folder without a single trace file in it.
-    #[error("no trace file in folder {}", path.display())]
+    /// A folder without a single file of the kind in it.
+    #[error("no {} file in folder {}", kind.as_str(), path.display())]
     EmptyFolder {
         /// The folder as given.
         path: PathBuf,
+        /// What was looked for.
+        kind: FileKind,
     },
 }
 
 /// Turns the arguments of the command line into the inputs to read.
 ///
-/// A path is a file (any name), a folder (walked for `*.json`, `*.jsonl`, `*.ndjson`, for protobuf `*.pb`, `*.binpb`
-/// and `*.otlp`, and for the same with `.gz` or `.zst`, in either case), a glob, or `-`. Arguments keep their order,
+/// A path is a file (any name), a folder (walked for files of that kind: `*.json`, `*.jsonl` and `*.ndjson`, of traces
+/// also protobuf `*.pb`, `*.binpb` and `*.otlp`, of tables `*.csv`; see [`FileKind::has_name`]), a glob, or `-`. Arguments keep their order,
 /// what one argument gives is sorted by path, and a file that is reached twice, under whatever name, is returned once.
 ///
 /// # Errors
 /// The first argument that gives nothing to read.
-pub fn expand(paths: &[PathBuf]) -> Result<Vec<Source>, SourceError> {
+pub fn expand(paths: &[PathBuf], kind: FileKind) -> Result<Vec<Source>, SourceError> {
     let mut sources = Vec::new();
     let mut seen = BTreeSet::new();
     for path in paths {
@@ -94,7 +131,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<Source>, SourceError> {
             }
             continue;
         }
-        for file in expand_path(path)? {
+        for file in expand_path(path, kind)? {
             // A pipe has no canonical path; its own path is as good for telling it apart.
             if seen.insert(fs::canonicalize(&file).unwrap_or_else(|_| file.clone())) {
                 sources.push(Source::File(file));
@@ -104,18 +141,18 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<Source>, SourceError> {
     Ok(sources)
 }
 
-fn expand_path(path: &Path) -> Result<Vec<PathBuf>, SourceError> {
+fn expand_path(path: &Path, kind: FileKind) -> Result<Vec<PathBuf>, SourceError> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
-            let files = walk_folder(path)?;
+            let files = walk_folder(path, kind)?;
             if files.is_empty() {
-                return Err(SourceError::EmptyFolder { path: path.to_owned() });
+                return Err(SourceError::EmptyFolder { path: path.to_owned(), kind });
             }
             Ok(files)
         }
         Ok(_) => Ok(vec![path.to_owned()]),
         Err(source) if is_absent(&source) => match path.to_str() {
-            Some(text) if is_glob(text) => expand_glob(text),
+            Some(text) if is_glob(text) => expand_glob(text, kind),
             _ => Err(SourceError::NotFound { path: path.to_owned() }),
         },
         Err(source) => Err(SourceError::NotReadable { path: path.to_owned(), source }),
@@ -130,11 +167,11 @@ fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-/// The trace files below a folder, sorted.
+/// The files of a kind below a folder, sorted.
 ///
 /// Links are followed. A folder is entered once however many links lead to it, so that links in a circle end and
 /// links that cross do not multiply.
-fn walk_folder(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
+fn walk_folder(folder: &Path, kind: FileKind) -> Result<Vec<PathBuf>, SourceError> {
     let mut entered = BTreeSet::new();
     let mut files = Vec::new();
     let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter().filter_entry(|entry| {
@@ -144,9 +181,9 @@ fn walk_folder(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
     for entry in walk {
         match entry {
             Ok(entry) if entry.file_type().is_dir() => {}
-            Ok(entry) if is_trace_name(entry.path()) => files.push(entry.into_path()),
+            Ok(entry) if kind.has_name(entry.path()) => files.push(entry.into_path()),
             Ok(_) => {}
-            Err(error) => report_walk_error(error, is_trace_name)?,
+            Err(error) => report_walk_error(error, |path| kind.has_name(path))?,
         }
     }
     files.sort();
@@ -168,18 +205,11 @@ fn report_walk_error(error: walkdir::Error, wanted: impl Fn(&Path) -> bool) -> R
     }
 }
 
-fn is_trace_name(path: &Path) -> bool {
-    let Some(name) = path.file_name() else { return false };
-    let name = name.to_string_lossy().to_ascii_lowercase();
-    let stem = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-    TRACE_ENDINGS.iter().any(|ending| stem.ends_with(ending))
-}
-
 /// The files that a glob matches, sorted; folders that it matches are walked.
 ///
 /// Only the part from the first component with a wildcard on is matched: the part before it is a plain folder, and
 /// the walk goes no deeper than the glob does.
-fn expand_glob(pattern: &str) -> Result<Vec<PathBuf>, SourceError> {
+fn expand_glob(pattern: &str, kind: FileKind) -> Result<Vec<PathBuf>, SourceError> {
     let no_match = || SourceError::NoMatch { pattern: pattern.to_owned() };
     let mut base = PathBuf::new();
     let mut rest: Vec<String> = Vec::new();
@@ -205,7 +235,7 @@ fn expand_glob(pattern: &str) -> Result<Vec<PathBuf>, SourceError> {
         match entry {
             Ok(entry) if matches(entry.path()) => {
                 let path = base.join(entry.path().strip_prefix(root).unwrap_or(entry.path()));
-                if entry.file_type().is_dir() { files.extend(walk_folder(&path)?) } else { files.push(path) }
+                if entry.file_type().is_dir() { files.extend(walk_folder(&path, kind)?) } else { files.push(path) }
             }
             Ok(_) => {}
             Err(error) => report_walk_error(error, matches)?,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::write::GzEncoder;
 use taco_trace::ingest::frame::{Framed, LineReader};
-use taco_trace::ingest::source::{Compression, Input, Source, SourceError, expand, open};
+use taco_trace::ingest::source::{Compression, FileKind, Input, Source, SourceError, expand, open};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -63,7 +63,7 @@ fn touch(folder: &Path, names: &[&str]) {
 
 /// Expands one argument below `folder`; names relative to it.
 fn expanded(folder: &Path, argument: &str) -> Vec<String> {
-    relative(folder, &expand(&[folder.join(argument)]).unwrap())
+    relative(folder, &expand(&[folder.join(argument)], FileKind::Trace).unwrap())
 }
 
 fn relative(folder: &Path, sources: &[Source]) -> Vec<String> {
@@ -128,7 +128,7 @@ fn glob_matches_within_its_depth() {
     assert_eq!(expanded(folder.path(), "x{1}*"), ["x{1}.log"]);
     assert_eq!(expanded(folder.path(), "run*"), ["runs/one/t.jsonl"]);
     for pattern in ["z*.log", "a[", "no/such/*.log"] {
-        let error = expand(&[folder.path().join(pattern)]).unwrap_err();
+        let error = expand(&[folder.path().join(pattern)], FileKind::Trace).unwrap_err();
         assert!(matches!(&error, SourceError::NoMatch { pattern: text } if text.ends_with(pattern)), "{error}");
     }
 }
@@ -140,17 +140,19 @@ fn arguments_keep_their_order_and_files_come_once() {
     touch(path, &["a.json", "b.json", "sub/c.json"]);
     let arguments = ["b.json", "-", "", "./a.json", "sub/../a.json", "*.json", "-"]
         .map(|argument| if argument == "-" { PathBuf::from("-") } else { path.join(argument) });
-    assert_eq!(relative(path, &expand(&arguments).unwrap()), ["b.json", "-", "a.json", "sub/c.json"]);
-    assert_eq!(expand(&[]).unwrap(), []);
+    assert_eq!(relative(path, &expand(&arguments, FileKind::Trace).unwrap()), ["b.json", "-", "a.json", "sub/c.json"]);
+    assert_eq!(expand(&[], FileKind::Trace).unwrap(), []);
 }
 
 #[test]
 fn absent_path_and_empty_folder_are_errors() {
     let folder = tempfile::tempdir().unwrap();
-    touch(folder.path(), &["notes.txt"]);
-    assert!(matches!(expand(&[folder.path().join("none")]), Err(SourceError::NotFound { .. })));
-    assert!(matches!(expand(&[folder.path().join("notes.txt/x")]), Err(SourceError::NotFound { .. })));
-    assert!(matches!(expand(&[folder.path().to_owned()]), Err(SourceError::EmptyFolder { .. })));
+    touch(folder.path(), &["notes.txt", "calls.CSV", "calls.csv.gz"]);
+    let tables = expand(&[folder.path().to_owned()], FileKind::Table).unwrap();
+    assert_eq!(relative(folder.path(), &tables), ["calls.CSV", "calls.csv.gz"]);
+    assert!(matches!(expand(&[folder.path().join("none")], FileKind::Trace), Err(SourceError::NotFound { .. })));
+    assert!(matches!(expand(&[folder.path().join("notes.txt/x")], FileKind::Trace), Err(SourceError::NotFound { .. })));
+    assert!(matches!(expand(&[folder.path().to_owned()], FileKind::Trace), Err(SourceError::EmptyFolder { .. })));
     assert!(matches!(open(&Source::File(folder.path().join("none"))), Err(SourceError::NotFound { .. })));
     let error = open(&Source::File(folder.path().to_owned())).err().unwrap();
     assert!(matches!(error, SourceError::NotReadable { .. }));
@@ -172,7 +174,7 @@ fn links_in_circles_end_and_dangling_links_are_told() {
     assert_eq!(expanded(path, "").len(), 2);
     assert_eq!(expanded(path, "*/*.json"), ["one/a.json", "two/b.json"]);
     symlink(path.join("nowhere"), path.join("dangling.json")).unwrap();
-    let error = expand(&[path.to_owned()]).unwrap_err();
+    let error = expand(&[path.to_owned()], FileKind::Trace).unwrap_err();
     assert!(matches!(error, SourceError::NotFound { path } if path.ends_with("dangling.json")));
 }
 
