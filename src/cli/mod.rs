@@ -11,6 +11,7 @@ mod choice;
 mod compare;
 mod diagnose;
 mod doctor;
+mod draft;
 mod exit;
 mod explain;
 mod failure;

@@ -13,6 +13,7 @@ pub mod choice;
 pub mod compare;
 pub mod doctor;
 pub mod draft;
+pub mod drafts;
 pub mod drift;
 pub mod errors;
 pub mod github;
@@ -55,6 +56,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("doctor.j2", include_str!("templates/ko/doctor.j2")),
     ("doctor_suggestion.j2", include_str!("templates/ko/doctor_suggestion.j2")),
     ("draft.j2", include_str!("templates/ko/draft.j2")),
+    ("draft_prompt.j2", include_str!("templates/ko/draft_prompt.j2")),
+    ("draft_words.j2", include_str!("templates/ko/draft_words.j2")),
     ("drift.j2", include_str!("templates/ko/drift.j2")),
     ("errors.j2", include_str!("templates/ko/errors.j2")),
     ("hq.j2", include_str!("templates/ko/hq.j2")),

@@ -28,6 +28,7 @@ const SPECIAL: &[(&str, TableClass)] = &[
     ("arg_shapes", TableClass::Shared),
     ("judgements", TableClass::Log),
     ("hq_decisions", TableClass::Log),
+    ("model_drafts", TableClass::Log),
     ("call_runs", TableClass::Log),
     ("call_inputs", TableClass::Log),
     ("checked_calls", TableClass::Log),
@@ -53,6 +54,7 @@ const IDENTITY: &[(&str, &[&str])] = &[
     ("traces", &["trace_id"]),
     ("tool_sets", &["tool_set"]),
     ("arg_shapes", &["args_shape", "key"]),
+    ("model_drafts", &["provider", "model", "tool_sha256", "missing_keys", "prompt_version"]),
 ];
 
 /// A table of this program.

@@ -431,7 +431,7 @@ fn report<'a>(
     show_all: bool,
 ) -> Report<'a> {
     let normal =
-        RunView { diagnosis, start_time: START.to_owned(), calls, described: Some((foreign, foreign)), folded: false };
+        RunView { diagnosis, start_time: START.to_owned(), calls, described: Some((foreign, foreign)), drafted_by: None, folded: false };
     Report {
         runs: vec![normal],
         unjudged: vec![UnjudgedView {
