@@ -67,9 +67,9 @@ pub(crate) struct DraftArgs {
 enum DraftArg {
     /// 규칙으로 만듭니다
     Template,
-    /// Claude 에게 씁니다
+    /// Claude 가 씁니다
     Claude,
-    /// OpenAI 나 같은 형식의 서버에 씁니다
+    /// OpenAI 나 같은 형식의 서버가 씁니다
     Openai,
     /// 만들지 않습니다
     Off,

@@ -129,7 +129,11 @@ pub(crate) fn render(
 }
 
 /// The outcome with what formats for machines show besides: places, durations, fingerprints.
-fn machine<'a>(store: Option<&Store>, outcome: &'a Outcome, options: &Options<'_>) -> Result<MachineReport<'a>, Failure> {
+fn machine<'a>(
+    store: Option<&Store>,
+    outcome: &'a Outcome,
+    options: &Options<'_>,
+) -> Result<MachineReport<'a>, Failure> {
     let judged = outcome.runs.iter().map(|run| run.diagnosis.trace_id.as_str());
     let trace_ids: Vec<&str> = judged.chain(outcome.unjudged.iter().map(|run| run.trace_id.as_str())).collect();
     let mut read = store.map(|store| Whereabouts::read(store, &trace_ids)).transpose()?.unwrap_or_default();

@@ -430,8 +430,14 @@ fn report<'a>(
     foreign: &'a str,
     show_all: bool,
 ) -> Report<'a> {
-    let normal =
-        RunView { diagnosis, start_time: START.to_owned(), calls, described: Some((foreign, foreign)), drafted_by: None, folded: false };
+    let normal = RunView {
+        diagnosis,
+        start_time: START.to_owned(),
+        calls,
+        described: Some((foreign, foreign)),
+        drafted_by: None,
+        folded: false,
+    };
     Report {
         runs: vec![normal],
         unjudged: vec![UnjudgedView {
