@@ -292,16 +292,16 @@ pub(super) fn key_header(headers: &mut HeaderMap, name: HeaderName, value: &str)
 /// The address of a path below the base.
 fn address(base_url: &str, path: &str) -> Result<Url, ChatError> {
     let wrong = |message: &str| ChatError::Setup { message: message.to_owned() };
-    let url: Url = format!("{}{path}", base_url.trim().trim_end_matches('/'))
-        .parse()
-        .map_err(|_| wrong("the address of the server is no URL"))?;
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+    let parse = |text: &str| text.parse().map_err(|_| wrong("the address of the server is no URL"));
+    // Without the path, which would pass as a host where there is none.
+    let base: Url = parse(base_url.trim())?;
+    if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
         return Err(wrong("the address of the server begins with neither http:// nor https://"));
     }
-    if url.query().is_some() || url.fragment().is_some() {
+    if base.query().is_some() || base.fragment().is_some() {
         return Err(wrong("the address of the server has a ? or #"));
     }
-    Ok(url)
+    parse(&format!("{}{path}", base.as_str().trim_end_matches('/')))
 }
 
 fn client(url: &Url, limits: &Limits) -> Result<Client, ChatError> {
