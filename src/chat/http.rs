@@ -238,7 +238,9 @@ impl Sender {
     }
 
     fn not_answered(&self, error: reqwest::Error) -> ChatError {
-        if error.is_timeout() { self.late() } else { self.unreachable(&chain(&error.without_url())) }
+        // A connection that did not stand in time is no slow answer.
+        let is_late = error.is_timeout() && !error.is_connect();
+        if is_late { self.late() } else { self.unreachable(&chain(&error.without_url())) }
     }
 
     fn late(&self) -> ChatError {
