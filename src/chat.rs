@@ -1,9 +1,9 @@
 //! Models that are asked: requests and replies in one form, whoever serves the model.
 //!
 //! The words are those of the GenAI semantic conventions (`gen_ai.operation.name` = `chat`). The clients
-//! ([`anthropic`], [`openai`]) send over [`http`], which retries and asks the [`budget`] before each request;
-//! [`record`] stands around or in place of any of them. Reads no environment, opens no file, and asks no clock but the one that it
-//! is given.
+//! ([`anthropic`], [`openai`]) send over [`http`], which retries and asks the [`budget`] before each request.
+//! [`record`] stands around or in place of any of them. Reads no environment, opens no file, and asks no clock but
+//! the one that it is given.
 
 pub mod anthropic;
 pub mod budget;
