@@ -158,7 +158,7 @@ fn why(made: &Made, has_trace: bool, wanted: &Given, given: &Given) -> Why {
         Answer::Unjudged => Why::Unjudged,
         Answer::Judged(_) if made.faults.is_empty() => Why::FalseAlarm,
         Answer::Judged(_) if given.also.contains(&wanted) => Why::Outranked,
-        Answer::Judged(_) if made.not_reached.first().is_some_and(|fault| fault.rule().verdict() == wanted) => {
+        Answer::Judged(_) if made.not_reached.iter().any(|fault| fault.rule().verdict() == wanted) => {
             Why::NotReached
         }
         Answer::Judged(Verdict::Found(_)) => Why::OtherRule,

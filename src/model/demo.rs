@@ -37,6 +37,18 @@ impl InjectedFault {
         }
     }
 
+    /// What it is in Korean.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::UnknownTool => "없는 도구 이름",
+            Self::DropArg => "인자 빼먹기",
+            Self::Slow => "느린 응답",
+            Self::Repeat => "같은 호출 되풀이",
+            Self::SwallowError => "오류 삼키기",
+        }
+    }
+
     /// The rule that it breaks.
     #[must_use]
     pub const fn rule(self) -> Rule {

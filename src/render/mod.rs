@@ -11,6 +11,8 @@ pub mod calls;
 pub mod chart;
 pub mod choice;
 pub mod compare;
+pub mod demo_bench;
+pub mod demo_compare;
 pub mod doctor;
 pub mod draft;
 pub mod drift;
@@ -51,6 +53,9 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("calls.j2", include_str!("templates/ko/calls.j2")),
     ("baseline_words.j2", include_str!("templates/ko/baseline_words.j2")),
     ("bench.j2", include_str!("templates/ko/bench.j2")),
+    ("figure.j2", include_str!("templates/ko/figure.j2")),
+    ("demo_bench.j2", include_str!("templates/ko/demo_bench.j2")),
+    ("demo_compare.j2", include_str!("templates/ko/demo_compare.j2")),
     ("compare_words.j2", include_str!("templates/ko/compare_words.j2")),
     ("doctor.j2", include_str!("templates/ko/doctor.j2")),
     ("doctor_suggestion.j2", include_str!("templates/ko/doctor_suggestion.j2")),
