@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Texts;
 use super::bench::{Figure, LabelledRow, confusion, figure, list};
 use super::doctor::{laid_out, name};
-use super::layout::{Style, thousands};
+use super::layout::Style;
 use super::markdown::cell;
 use crate::model::bench::Answer;
 use crate::model::demo::{BenchReport, BenchRun, InjectedFault, Why};
@@ -178,10 +178,4 @@ fn row(run: &BenchRun, shown: impl Fn(&str) -> String) -> Row {
         summary: shown(&run.summary),
         notes: run.notes.iter().map(|note| shown(note)).collect(),
     }
-}
-
-/// How many of how many, for a line: `3/20`.
-pub(super) fn of(hits: u64, all: u64) -> String {
-    let text = |number: u64| thousands(i64::try_from(number).unwrap_or(i64::MAX));
-    format!("{}/{}", text(hits), text(all))
 }
