@@ -179,3 +179,9 @@ fn row(run: &BenchRun, shown: impl Fn(&str) -> String) -> Row {
         notes: run.notes.iter().map(|note| shown(note)).collect(),
     }
 }
+
+/// Where a bench was kept, for standard error.
+#[must_use]
+pub fn kept(texts: &Texts, bench_run: &str, store: &str) -> String {
+    texts.render("demo_bench.j2", context! { part => "kept", bench_run, store => name(store) })
+}

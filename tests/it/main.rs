@@ -15,6 +15,7 @@ mod convention;
 mod conventions_shipped;
 mod crash;
 mod days;
+mod demo_bench;
 mod doctor;
 mod document;
 mod field_reports;
