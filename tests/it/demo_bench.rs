@@ -2,8 +2,10 @@
 //! before and after a description against plain arithmetic.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
 use proptest::prelude::*;
+use serde_json::Value;
 use taco_trace::bench::described::changes;
 use taco_trace::bench::injected::{About, Made, combinations, expected, report, spread};
 use taco_trace::bench::{Given, Judged};
@@ -18,7 +20,7 @@ use taco_trace::render::{Texts, demo_bench, demo_compare};
 use taco_trace::stats::{Share, mcnemar, wilson};
 use taco_trace::store::{RULE_SET, Scope, Store};
 
-use super::support::{Fixture, answer, answers, call, tool};
+use super::support::{Fixture, answer, answers, call, repository, tool};
 use super::support_cli::Place;
 
 const ABOUT: About<'static> = About { seed: 7, model: "script", overlap: false, rule_set: RULE_SET };
@@ -183,7 +185,7 @@ fn false_alarms_of_control_runs_count_apart() {
     let none = report(&ABOUT, &runs[..1], &by_trace);
     assert_eq!((none.quiet_controls, none.confusion.len()), (None, 5));
     let shown = demo_bench::table(&Texts::korean(), &found, Style::default());
-    assert!(shown.contains("고장 없는 실행 2건") && shown.contains("2건 가운데 1건"), "{shown}");
+    assert!(shown.replace('\n', " ").contains("고장 없는 실행 2건") && shown.contains("2건 가운데 1건"), "{shown}");
     assert!(!demo_bench::table(&Texts::korean(), &none, Style::default()).contains("고장 없는 실행"));
 }
 
@@ -223,6 +225,34 @@ fn report_begins_with_where_its_labels_come_from_and_fits_the_terminal() {
     }
 }
 
+/// Fails unless the text is JSON of the published shape.
+pub(crate) fn assert_of_schema(name: &str, text: &str) {
+    let read = |path: &str| fs::read_to_string(repository().join(path)).unwrap();
+    let schema: Value = serde_json::from_str(&read(&format!("schemas/{name}.schema.json"))).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let value: Value = serde_json::from_str(text).unwrap();
+    let wrong: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+    assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn json_is_of_the_published_shape() {
+    let texts = Texts::korean();
+    for overlap in [false, true] {
+        assert_of_schema("demo_bench", &demo_bench::json(&texts, &full_report(overlap)).unwrap());
+    }
+    let controls = report(&ABOUT, &[made(1, &[])], &BTreeMap::new());
+    assert_of_schema("demo_bench", &demo_bench::json(&texts, &controls).unwrap());
+    let mut questions = twice(&[(true, false), (false, true)]);
+    assert_of_schema("demo_compare", &{
+        let report = described(vec![("a".to_owned(), questions.clone())], AfterFrom::Draft);
+        demo_compare::json(&texts, &report).unwrap()
+    });
+    questions.iter_mut().for_each(|question| question.after = None);
+    let report = described(vec![("a".to_owned(), questions)], AfterFrom::Nothing);
+    assert_of_schema("demo_compare", &demo_compare::json(&texts, &report).unwrap());
+}
+
 #[test]
 fn bench_that_is_kept_can_be_asked_in_sql() {
     let place = Place::new();
@@ -231,9 +261,9 @@ fn bench_that_is_kept_can_be_asked_in_sql() {
     store.keep_bench("first", ("2026-10-07T09:00:00.000+09:00", 1), &found).unwrap();
     store.keep_bench("second", ("2026-10-07T09:00:01.000+09:00", 2), &full_report(false)).unwrap();
     drop(store);
-    let sums = "SELECT b.runs, b.matched, b.matched_all, SUM(c.runs), SUM(c.runs) FILTER (c.is_match)
-        FROM bench_runs b JOIN bench_confusion c ON c.bench_run = b.bench_run GROUP BY ALL ORDER BY b.runs, 2";
-    assert_eq!(place.rows(sums), ["41|36|36|41|36"; 2]);
+    let sums = "SELECT b.bench_run, b.runs, b.matched, b.matched_all, SUM(c.runs), SUM(c.runs) FILTER (c.is_match)
+        FROM bench_runs b JOIN bench_confusion c ON c.bench_run = b.bench_run GROUP BY ALL ORDER BY b.bench_run";
+    assert_eq!(place.rows(sums), ["first|41|36|36|41|36", "second|41|36|36|41|36"]);
     let shown = "SELECT faults, expected, given, runs FROM bench_confusion
         WHERE bench_run = 'first' AND faults = 'unknown-tool+drop-arg' ORDER BY runs";
     let row = &found.confusion[0];
