@@ -32,6 +32,7 @@ mod mask;
 mod merge;
 mod migrations;
 mod oracle;
+mod offline;
 mod page;
 mod parallel;
 mod people;
