@@ -16,6 +16,7 @@ mod conventions_shipped;
 mod crash;
 mod days;
 mod demo_bench;
+mod demo_reports;
 mod doctor;
 mod document;
 mod field_reports;
