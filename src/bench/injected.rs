@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Given, Judged, Sameness, Tally};
 use crate::model::bench::{Agreeing, Answer};
 use crate::model::demo::{AlsoRow, BenchReport, BenchRun, FaultRow, InjectedFault, Why};
-use crate::model::{Rule, Verdict};
+use crate::model::{Rule, Status, Verdict};
 
 /// The faults of each run with a fault, the most important first within a run.
 ///
@@ -71,10 +71,20 @@ pub struct About<'a> {
     pub rule_set: &'a str,
 }
 
-/// Counts what was said of the runs. `judged` has the verdicts by trace, each with the summary of its run; further
-/// traces in it count nowhere.
+/// What was said of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The verdicts and notes.
+    pub judged: Judged,
+    /// Its summary.
+    pub summary: String,
+    /// How it ended; none when it could not be judged.
+    pub final_status: Option<Status>,
+}
+
+/// Counts what was said of the runs. `judged` has it by trace; further traces in it count nowhere.
 #[must_use]
-pub fn report(about: &About<'_>, made: &[Made], judged: &BTreeMap<String, (Judged, String)>) -> BenchReport {
+pub fn report(about: &About<'_>, made: &[Made], judged: &BTreeMap<String, Said>) -> BenchReport {
     let mut rows: BTreeMap<&[InjectedFault], Tally> = BTreeMap::new();
     let mut also: BTreeMap<(&[InjectedFault], Verdict), (bool, u64)> = BTreeMap::new();
     let (mut mismatches, mut also_differs, mut all_runs) = (Vec::new(), Vec::new(), Vec::new());
@@ -82,7 +92,7 @@ pub fn report(about: &About<'_>, made: &[Made], judged: &BTreeMap<String, (Judge
         let wanted = expected(&made.faults);
         let said = judged.get(&made.trace_id);
         let none = || Given { answer: Answer::Unjudged, also: Vec::new() };
-        let given = said.map_or_else(none, |(run, _)| run.given.clone());
+        let given = said.map_or_else(none, |said| said.judged.given.clone());
         let sameness = rows.entry(&made.faults).or_default().add(&wanted, &given);
         for verdict in &given.also {
             let is_expected = wanted.also.contains(verdict);
@@ -99,8 +109,9 @@ pub fn report(about: &About<'_>, made: &[Made], judged: &BTreeMap<String, (Judge
             given: given.answer,
             also_found: given.also.clone(),
             why: (sameness == Sameness::None).then(|| why(made, said.is_some(), &wanted, &given)),
-            summary: said.map(|(_, summary)| summary.clone()).unwrap_or_default(),
-            notes: said.map(|(run, _)| run.notes.clone()).unwrap_or_default(),
+            final_status: said.and_then(|said| said.final_status),
+            summary: said.map(|said| said.summary.clone()).unwrap_or_default(),
+            notes: said.map(|said| said.judged.notes.clone()).unwrap_or_default(),
         };
         match sameness {
             Sameness::All => {}

@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 
 use super::bench::{Agreeing, Answer};
 use super::diagnosis::{Rule, Verdict};
+use super::span::Status;
 
 /// A fault that can be put into a run of the demo agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,6 +143,8 @@ pub struct BenchRun {
     pub given: Answer,
     /// The other rules that hold.
     pub also_found: Vec<Verdict>,
+    /// `ok` or `error`: how the run ended; none when it could not be judged.
+    pub final_status: Option<Status>,
     /// Why expected and given part; none when they do not.
     pub why: Option<Why>,
     /// What the diagnosis says of the run; empty when it could not be judged.

@@ -6,10 +6,11 @@ use serde::Serialize;
 use super::Texts;
 use super::bench::{Figure, LabelledRow, confusion, figure, list};
 use super::doctor::{laid_out, name};
-use super::layout::Style;
+use super::layout::{Style, plain};
 use super::markdown::cell;
 use crate::model::bench::Answer;
 use crate::model::demo::{BenchReport, BenchRun, InjectedFault, Why};
+use crate::model::{Rule, Status, Verdict};
 
 #[derive(Serialize)]
 struct Row {
@@ -22,6 +23,13 @@ struct Row {
     expected_also: String,
     given: &'static str,
     also_found: String,
+    /// Further verdicts that were expected and not given, and the other way round.
+    lacking: String,
+    more: String,
+    /// An error is hidden that was not expected, beside the call of a tool that does not exist.
+    hides_unknown: bool,
+    /// An error was to be hidden and is not, although the run ended ok.
+    is_recovered: bool,
     why: &'static str,
     summary: String,
     notes: Vec<String>,
@@ -69,7 +77,7 @@ struct Values<'a> {
 /// The report for a terminal.
 #[must_use]
 pub fn table(texts: &Texts, report: &BenchReport, style: Style) -> String {
-    let part = |part: &'static str| texts.render("demo_bench.j2", values(report, part, name));
+    let part = |part: &'static str| texts.render("demo_bench.j2", values(report, part, |text| plain(text).into_owned()));
     let words = part("table_words");
     let mut words = words.lines();
     let (corner, sum) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -164,7 +172,21 @@ fn values<'a>(report: &'a BenchReport, part: &'a str, shown: impl Fn(&str) -> St
 }
 
 fn row(run: &BenchRun, shown: impl Fn(&str) -> String) -> Row {
+    let without = |list: &[Verdict], other: &[Verdict]| -> Vec<Verdict> {
+        list.iter().copied().filter(|verdict| !other.contains(verdict)).collect()
+    };
+    let lacking = without(&run.expected_also, &run.also_found);
+    let more = without(&run.also_found, &run.expected_also);
+    let hidden = Rule::ErrorHidden.verdict();
+    let is_in = |fault: InjectedFault| run.faults.contains(&fault) && !run.not_reached.contains(&fault);
     Row {
+        hides_unknown: more.contains(&hidden) && is_in(InjectedFault::UnknownTool),
+        is_recovered: run.given != Answer::Judged(hidden)
+            && !run.also_found.contains(&hidden)
+            && is_in(InjectedFault::SwallowError)
+            && run.final_status == Some(Status::Ok),
+        lacking: list(&lacking),
+        more: list(&more),
         number: run.number,
         trace_id: shown(&run.trace_id),
         question: shown(&run.question),

@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::Texts;
 use super::bench::{Figure, figure};
 use super::compare::{p_value, points};
-use super::doctor::{laid_out, name};
-use super::layout::Style;
+use super::doctor::laid_out;
+use super::layout::{Style, pad_start, plain};
 use super::markdown::cell;
 use super::terminal::draft_diff;
 use crate::model::demo::{AfterFrom, AskedRun, AskedTwice, DescriptionReport, ModelChange};
@@ -29,7 +29,8 @@ struct RunRow {
 
 #[derive(Serialize)]
 struct QuestionRow {
-    number: u64,
+    /// As wide as the last one.
+    number: String,
     question: String,
     before: RunRow,
     after: Option<RunRow>,
@@ -77,7 +78,7 @@ struct Values<'a> {
 /// The report for a terminal.
 #[must_use]
 pub fn table(texts: &Texts, report: &DescriptionReport, style: Style) -> String {
-    laid_out(&texts.render("demo_compare.j2", values(report, "table", name)), style)
+    laid_out(&texts.render("demo_compare.j2", values(report, "table", |text| plain(text).into_owned())), style)
 }
 
 /// The report in Markdown.
@@ -103,6 +104,7 @@ pub fn json(texts: &Texts, report: &DescriptionReport) -> Result<String, serde_j
 
 fn values<'a>(report: &'a DescriptionReport, part: &'a str, shown: impl Fn(&str) -> String) -> Values<'a> {
     let is_corrected = report.models.len() > 1;
+    let digits = report.questions.to_string().len();
     let model = |change: &ModelChange| ModelRow {
         model: shown(&change.model),
         before: figure(&change.before),
@@ -127,7 +129,7 @@ fn values<'a>(report: &'a DescriptionReport, part: &'a str, shown: impl Fn(&str)
             }
         }),
         left_out: change.left_out,
-        questions: change.questions.iter().map(|question| question_row(question, &shown)).collect(),
+        questions: change.questions.iter().map(|question| question_row(question, digits, &shown)).collect(),
     };
     Values {
         part,
@@ -154,7 +156,7 @@ fn values<'a>(report: &'a DescriptionReport, part: &'a str, shown: impl Fn(&str)
     }
 }
 
-fn question_row(question: &AskedTwice, shown: impl Fn(&str) -> String) -> QuestionRow {
+fn question_row(question: &AskedTwice, digits: usize, shown: impl Fn(&str) -> String) -> QuestionRow {
     let run = |run: &AskedRun| RunRow {
         trace_id: shown(&run.trace_id),
         given: run.given.label(),
@@ -164,7 +166,7 @@ fn question_row(question: &AskedTwice, shown: impl Fn(&str) -> String) -> Questi
     };
     let is_left_out = !question.before.counts() || question.after.as_ref().is_some_and(|after| !after.counts());
     QuestionRow {
-        number: question.number,
+        number: pad_start(&question.number.to_string(), digits),
         question: shown(&question.question),
         before: run(&question.before),
         after: question.after.as_ref().map(run),

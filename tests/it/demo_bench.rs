@@ -7,14 +7,14 @@ use std::fs;
 use proptest::prelude::*;
 use serde_json::Value;
 use taco_trace::bench::described::changes;
-use taco_trace::bench::injected::{About, Made, combinations, expected, report, spread};
+use taco_trace::bench::injected::{About, Made, Said, combinations, expected, report, spread};
 use taco_trace::bench::{Given, Judged};
 use taco_trace::diagnose::{DraftMode, Outcome, diagnose};
 use taco_trace::model::bench::Answer;
 use taco_trace::model::demo::{
     AfterFrom, AskedRun, AskedTwice, BenchReport, ChangedDescription, DescriptionReport, InjectedFault, Why,
 };
-use taco_trace::model::{Rule, Verdict};
+use taco_trace::model::{Rule, Status, Verdict};
 use taco_trace::render::layout::{Style, width};
 use taco_trace::render::{Texts, demo_bench, demo_compare};
 use taco_trace::stats::{Share, mcnemar, wilson};
@@ -42,8 +42,9 @@ fn given(answer: Answer, also: &[Verdict]) -> Given {
     Given { answer, also: also.to_vec() }
 }
 
-fn said(given: Given) -> (Judged, String) {
-    (Judged { trace_id: String::new(), given, notes: vec!["참고입니다.".to_owned()] }, "요약입니다.".to_owned())
+fn said(given: Given) -> Said {
+    let judged = Judged { trace_id: String::new(), given, notes: vec!["참고입니다.".to_owned()] };
+    Said { judged, summary: "요약입니다.".to_owned(), final_status: Some(Status::Ok) }
 }
 
 /// Spans of a run of which `holding` says which rules hold: a fake of what an agent with faults leaves.
@@ -76,12 +77,14 @@ fn tools(fixture: Fixture) -> Fixture {
     )
 }
 
-fn judged(store: &Store) -> BTreeMap<String, (Judged, String)> {
+fn judged(store: &Store) -> BTreeMap<String, Said> {
     let outcome: Outcome = diagnose(store, &Texts::korean(), &Scope::default(), DraftMode::Off).unwrap();
     let run = |run: taco_trace::diagnose::JudgedRun| {
         let given = Given { answer: Answer::Judged(run.diagnosis.verdict), also: run.diagnosis.also_found };
         let trace_id = run.diagnosis.trace_id;
-        (trace_id.clone(), (Judged { trace_id, given, notes: run.diagnosis.notes }, run.diagnosis.summary))
+        let (summary, final_status) = (run.diagnosis.summary, Some(run.diagnosis.final_status));
+        let judged = Judged { trace_id: trace_id.clone(), given, notes: run.diagnosis.notes };
+        (trace_id, Said { judged, summary, final_status })
     };
     outcome.runs.into_iter().map(run).collect()
 }
@@ -168,6 +171,36 @@ fn mismatch_is_explained_by_what_the_data_say() {
     for text in [&table, &md] {
         assert!(!text.contains("j2") && text.contains("요약입니다.") && text.contains("참고입니다."), "{text}");
         assert!(cases.iter().all(|(made, ..)| text.contains(&made.trace_id)), "{text}");
+    }
+}
+
+#[test]
+fn further_rules_that_differ_are_explained() {
+    use InjectedFault::{DropArg, Slow, SwallowError, UnknownTool};
+    let judged = |rule: Rule, also: &[Rule]| {
+        given(Answer::Judged(rule.verdict()), &also.iter().map(|rule| rule.verdict()).collect::<Vec<_>>())
+    };
+    let hidden = Rule::ErrorHidden;
+    let ended = |status: Status, said: Said| Said { final_status: Some(status), ..said };
+    let cases = [
+        (made(1, &[UnknownTool]), Status::Ok, judged(Rule::UndefinedTool, &[hidden]), "없는 이름의 도구는"),
+        (made(2, &[DropArg, SwallowError]), Status::Ok, judged(Rule::ArgsMismatch, &[]), "뒤에 다시 불러 성공한"),
+        (made(3, &[DropArg, SwallowError]), Status::Error, judged(Rule::ArgsMismatch, &[]), "함께 넣은 고장의 규칙이"),
+        (
+            Made { not_reached: vec![Slow], ..made(4, &[DropArg, Slow]) },
+            Status::Ok,
+            judged(Rule::ArgsMismatch, &[]),
+            "slow(느린 응답) 고장이 들어가지 않았습니다",
+        ),
+        (made(5, &[DropArg]), Status::Ok, judged(Rule::ArgsMismatch, &[hidden]), "넣지 않은 고장의 규칙도"),
+    ];
+    for (made, status, judged, words) in cases {
+        let by_trace = BTreeMap::from([(made.trace_id.clone(), ended(status, said(judged)))]);
+        let found = report(&ABOUT, std::slice::from_ref(&made), &by_trace);
+        assert_eq!((found.also_differs.len(), found.mismatches.len()), (1, 0));
+        let md = demo_bench::markdown(&Texts::korean(), &found);
+        assert!(md.contains(words), "{words}: {md}");
+        assert_eq!(md.contains("뒤에 다시 불러 성공한"), words.starts_with("뒤에"), "{md}");
     }
 }
 
@@ -418,7 +451,7 @@ proptest! {
         }
         let said = judged(&fixture.store());
         let found = report(&About { overlap, ..ABOUT }, &runs_made, &said);
-        let of = |run: &Made| said.get(&run.trace_id).map_or(given(Answer::Unjudged, &[]), |(one, _)| one.given.clone());
+        let of = |run: &Made| said.get(&run.trace_id).map_or(given(Answer::Unjudged, &[]), |one| one.judged.given.clone());
         let mut in_cells = 0;
         for row in &found.confusion {
             for (place, count) in row.given.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::play::{Job, Player};
+use super::play::{Job, Player, Script};
 use super::stage::{self, Folder};
 use super::{Format, traces_out};
 use crate::bench::injected::{About, Made, report, spread};
@@ -90,12 +90,14 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         None => Store::in_memory(),
     };
     let store = store.map_err(Failure::from)?;
-    let mut player = Player::open(&args.model)?;
+    let budget = args.model.options.budget()?;
+    let how = (args.seed, "bench", Script::Careful);
+    let mut player = Player::open(&args.model.model, &args.model.options, &budget, how)?;
     let faults = spread(args.runs, args.overlap).chain((0..args.controls).map(|_| Vec::new()));
     let mut made = Vec::new();
     let mut lines = String::new();
     for (number, faults) in (0..).zip(faults) {
-        let job = Job { seed: args.seed, number, question: number, faults: &faults };
+        let job = Job { number, question: number, faults: &faults };
         let played = player.play(&job)?;
         lines.push_str(&played.lines);
         made.push(Made {

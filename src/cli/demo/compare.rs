@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::play::{Job, Played, Player};
+use super::play::{Job, Played, Player, Script};
 use super::stage::{self, Folder};
 use super::{Format, traces_out};
 use crate::bench::Judged;
 use crate::bench::described::changes;
+use crate::cli::bench::judged;
 use crate::cli::exit;
 use crate::cli::failure::{Failure, tools_failure};
 use crate::cli::load;
@@ -90,7 +91,8 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let mut models = args.model.clone();
     let mut seen = std::collections::BTreeSet::new();
     models.retain(|model| seen.insert(model.clone()));
-    let opened = models.iter().map(|model| Player::open_one(model, &args.options, &budget));
+    let how = (args.seed, "compare", Script::ByDescription);
+    let opened = models.iter().map(|model| Player::open(model, &args.options, &budget, how));
     let mut players = opened.collect::<Result<Vec<_>, Failure>>()?;
     let before = phase(texts, args, &mut players, 0)?;
     let tools_before = players.first().map(|player| player.tools().to_owned()).unwrap_or_default();
@@ -103,7 +105,8 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     };
     let after = match &tools_after {
         Some(text) => {
-            players.iter_mut().try_for_each(|player| player.offer(text, args.tools_after.as_deref()))?;
+            let path = args.tools_after.as_deref().unwrap_or_else(|| Path::new("tools.json"));
+            players.iter_mut().try_for_each(|player| player.offer(text, path))?;
             Some(phase(texts, args, &mut players, 1)?)
         }
         None => None,
@@ -139,7 +142,7 @@ fn phase(texts: &Texts, args: &Args, players: &mut [Player], phase: u64) -> anyh
         for question in 0..args.questions {
             // No two runs share a number: their traces would be one.
             let number = (phase * models + model) * args.questions + question;
-            let one = player.play(&Job { seed: args.seed, number, question, faults: &[] })?;
+            let one = player.play(&Job { number, question, faults: &[] })?;
             lines.push_str(&one.lines);
             of_model.push(one);
         }
@@ -211,10 +214,10 @@ fn asked(models: &[ModelChoice], before: Phase, after: Option<Phase>) -> Vec<(St
 }
 
 /// What was said of a trace, and the required keys that it lacks.
-type Said = (Option<Judged>, Vec<String>);
+type Found = (Option<Judged>, Vec<String>);
 
-fn said(phase: &Phase) -> BTreeMap<String, Said> {
-    let mut said: BTreeMap<String, Said> = BTreeMap::new();
+fn said(phase: &Phase) -> BTreeMap<String, Found> {
+    let mut said: BTreeMap<String, Found> = BTreeMap::new();
     for run in &phase.outcome.runs {
         let findings = run.diagnosis.findings.iter().filter(|finding| finding.rule == Rule::ArgsMismatch);
         let mut missing: Vec<String> = findings
@@ -224,13 +227,13 @@ fn said(phase: &Phase) -> BTreeMap<String, Said> {
         missing.dedup();
         said.insert(run.diagnosis.trace_id.clone(), (None, missing));
     }
-    for (trace_id, (judged, _)) in stage::by_trace(phase.outcome.clone()) {
-        said.entry(trace_id).or_default().0 = Some(judged);
+    for judged in judged(phase.outcome.clone()) {
+        said.entry(judged.trace_id.clone()).or_default().0 = Some(judged);
     }
     said
 }
 
-fn asked_run(played: &Played, said: &BTreeMap<String, Said>) -> AskedRun {
+fn asked_run(played: &Played, said: &BTreeMap<String, Found>) -> AskedRun {
     let found = said.get(&played.trace_id);
     let given = found.and_then(|(judged, _)| judged.as_ref()).map(|judged| &judged.given);
     let answer = given.map_or(Answer::Unjudged, |given| given.answer);

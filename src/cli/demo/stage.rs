@@ -5,11 +5,13 @@ use std::fs::{self, DirBuilder};
 use std::path::{Path, PathBuf};
 
 use crate::bench::Judged;
+use crate::bench::injected::Said;
 use crate::cli::bench::judged;
 use crate::cli::failure::Failure;
 use crate::cli::load::{self, LoadArgs};
 use crate::cli::terminal;
 use crate::diagnose::{DraftMode, JudgedRun, Outcome, diagnose_traces};
+use crate::model::Status;
 use crate::render::Texts;
 use crate::store::Store;
 
@@ -55,13 +57,15 @@ pub(super) fn judge(
     Ok(diagnose_traces(store, texts, trace_ids, drafts).map_err(Failure::from)?)
 }
 
-/// What was said of each trace, with the summary of its run.
-pub(super) fn by_trace(outcome: Outcome) -> BTreeMap<String, (Judged, String)> {
-    let of_run = |run: &JudgedRun| (run.diagnosis.trace_id.clone(), run.diagnosis.summary.clone());
-    let mut summaries: BTreeMap<String, String> = outcome.runs.iter().map(of_run).collect();
-    let with_summary = |run: Judged| {
-        let summary = summaries.remove(&run.trace_id).unwrap_or_default();
-        (run.trace_id.clone(), (run, summary))
+/// What was said of each trace.
+pub(super) fn by_trace(outcome: Outcome) -> BTreeMap<String, Said> {
+    let more = |run: &JudgedRun| {
+        (run.diagnosis.trace_id.clone(), (run.diagnosis.summary.clone(), Some(run.diagnosis.final_status)))
     };
-    judged(outcome).into_iter().map(with_summary).collect()
+    let mut more: BTreeMap<String, (String, Option<Status>)> = outcome.runs.iter().map(more).collect();
+    let said = |judged: Judged| {
+        let (summary, final_status) = more.remove(&judged.trace_id).unwrap_or_default();
+        (judged.trace_id.clone(), Said { judged, summary, final_status })
+    };
+    judged(outcome).into_iter().map(said).collect()
 }
