@@ -169,9 +169,7 @@ fn why(made: &Made, has_trace: bool, wanted: &Given, given: &Given) -> Why {
         Answer::Unjudged => Why::Unjudged,
         Answer::Judged(_) if made.faults.is_empty() => Why::FalseAlarm,
         Answer::Judged(_) if given.also.contains(&wanted) => Why::Outranked,
-        Answer::Judged(_) if made.not_reached.iter().any(|fault| fault.rule().verdict() == wanted) => {
-            Why::NotReached
-        }
+        Answer::Judged(_) if made.not_reached.iter().any(|fault| fault.rule().verdict() == wanted) => Why::NotReached,
         Answer::Judged(Verdict::Found(_)) => Why::OtherRule,
         Answer::Judged(Verdict::Normal) => Why::NothingFound,
     }

@@ -75,8 +75,7 @@ pub fn table(texts: &Texts, found: &Agreement, style: Style) -> String {
     let mut words = words.lines();
     let (corner, sum) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let label = |(number, row): (usize, &ConfusionRow)| format!("{number} {}", row.expected.label());
-    let rows: Vec<LabelledRow> =
-        (1..).zip(&found.confusion).map(|one| (label(one), one.1.given, one.1.runs)).collect();
+    let rows: Vec<LabelledRow> = (1..).zip(&found.confusion).map(|one| (label(one), one.1.given, one.1.runs)).collect();
     head + &confusion(&rows, (corner, sum)) + &laid_out(&part("rest"), style)
 }
 

@@ -77,7 +77,8 @@ struct Values<'a> {
 /// The report for a terminal.
 #[must_use]
 pub fn table(texts: &Texts, report: &BenchReport, style: Style) -> String {
-    let part = |part: &'static str| texts.render("demo_bench.j2", values(report, part, |text| plain(text).into_owned()));
+    let part =
+        |part: &'static str| texts.render("demo_bench.j2", values(report, part, |text| plain(text).into_owned()));
     let words = part("table_words");
     let mut words = words.lines();
     let (corner, sum) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());

@@ -72,9 +72,10 @@ fn played(fixture: Fixture, trace: &str, holding: &[InjectedFault]) -> Fixture {
 }
 
 fn tools(fixture: Fixture) -> Fixture {
-    ["a", "again", "b"].into_iter().fold(fixture, |fixture, name| fixture.tool(tool(name))).tool(
-        tool("needs").required("key", &["string"]),
-    )
+    ["a", "again", "b"]
+        .into_iter()
+        .fold(fixture, |fixture, name| fixture.tool(tool(name)))
+        .tool(tool("needs").required("key", &["string"]))
 }
 
 fn judged(store: &Store) -> BTreeMap<String, Said> {
@@ -252,7 +253,8 @@ fn report_begins_with_where_its_labels_come_from_and_fits_the_terminal() {
         assert!(json.lines().nth(1).unwrap().contains("\"provenance\": \"고장과 기대 판정은"), "{json}");
         for text in [&table, &md] {
             assert!(text.contains("이 규칙이 보지 못하는 것") && text.contains("한도 안의 되풀이"), "{text}");
-            let uneven = if overlap { "4건씩에 앞의 1가지는 1건 더" } else { "8건씩에 앞의 1가지는 1건 더" };
+            let uneven =
+                if overlap { "4건씩에 앞의 1가지는 1건 더" } else { "8건씩에 앞의 1가지는 1건 더" };
             assert!(text.replace("\n", " ").contains(uneven), "{text}");
         }
     }
@@ -302,7 +304,10 @@ fn bench_that_is_kept_can_be_asked_in_sql() {
     let row = &found.confusion[0];
     assert_eq!(row.runs, 5);
     let told = place.rows(shown);
-    assert!(told.iter().any(|line| line.starts_with("unknown-tool+drop-arg|undefined-tool|undefined-tool|")), "{told:?}");
+    assert!(
+        told.iter().any(|line| line.starts_with("unknown-tool+drop-arg|undefined-tool|undefined-tool|")),
+        "{told:?}"
+    );
     let why = "SELECT DISTINCT why FROM bench_results WHERE given <> expected";
     assert_eq!(place.rows(why), ["nothing_found"]);
     assert_eq!(place.rows("SELECT COUNT(*) FROM bench_results WHERE (why IS NULL) <> (given = expected)"), ["0"]);

@@ -185,15 +185,11 @@ fn what_a_bench_leaves_is_what_it_judged() {
 fn nothing_is_left_without_being_asked_for() {
     let place = Place::new();
     let folder = place.path("");
-    let output = program()
-        .args(["demo", "bench", "--runs", "5"])
-        .current_dir(&folder)
-        .env("TMPDIR", &folder)
-        .output()
-        .unwrap();
+    let output =
+        program().args(["demo", "bench", "--runs", "5"]).current_dir(&folder).env("TMPDIR", &folder).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let left: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(left, [PathBuf::new(); 0]);
+    assert_eq!(left, Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -221,7 +217,8 @@ fn result_that_cannot_be_written_is_told() {
 fn full_disk_keeps_no_half_of_a_bench() {
     let Some(disk) = SmallDisk::mounted(24) else { return };
     let db = disk.path("taco.duckdb");
-    let bench = |arguments: &[&str]| demo(&[&["bench", "--runs", "5", "--db", db.to_str().unwrap()], arguments].concat());
+    let bench =
+        |arguments: &[&str]| demo(&[&["bench", "--runs", "5", "--db", db.to_str().unwrap()], arguments].concat());
     assert_eq!(bench(&[]).0, Some(0));
     let fill = disk.fill();
     let (code, _, said) = bench(&["--seed", "2"]);
@@ -284,5 +281,22 @@ proptest! {
         let report = json(&arguments);
         prop_assert_eq!(report["seed"].to_string(), seed.as_str());
         assert_whole(&report);
+    }
+}
+
+/// What the pages show of both commands stands in the golden reports; a line `…` stands for any lines.
+#[test]
+fn pages_show_the_golden_reports() {
+    for page in ["README.md", "README.ko.md"] {
+        let text = fs::read_to_string(repository().join(page)).unwrap();
+        for (command, name) in [("bench", "bench.txt"), ("compare", "compare.txt")] {
+            let start = format!("```\n$ taco-trace demo {command} --seed 1\n");
+            let (_, rest) = text.split_once(&start).unwrap_or_else(|| panic!("{page}: {command}"));
+            let (shown, _) = rest.split_once("\n```").unwrap();
+            let report = fs::read_to_string(repository().join("fixtures/demo").join(name)).unwrap();
+            for part in shown.split("…") {
+                assert!(report.contains(part.trim()), "{page}: {command}: {part}");
+            }
+        }
     }
 }

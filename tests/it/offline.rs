@@ -36,14 +36,13 @@ fn commands_without_a_model_work_without_a_network() {
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {told}");
         output.stdout
     };
-    let days = "2026-10-01..2026-10-31";
     let (export, page, gathered) = (path("export"), path("page.html"), path("tools.json"));
     let commands: &[&[&str]] = &[
         &["ingest", &traces, "--tools", &tools, "--db", &db],
         &["diagnose", &traces, "--tools", &tools],
         &["diagnose", "--db", &db],
         &["explain", "a5f03c8e", "--db", &db],
-        &["compare", "--base", days, "--head", days, "--db", &db],
+        &["compare", "--base", "rules:v1", "--head", "rules:v2", "--db", &db],
         &["review", "dismiss", "a5f03c8e", "--verdict", "error-hidden", "--reason", "x", "--db", &db],
         &["review", "list", "--db", &db],
         &["hq-candidates", "--db", &db],
@@ -51,7 +50,7 @@ fn commands_without_a_model_work_without_a_network() {
         &["rules"],
         &["sql", "SELECT COUNT(*) FROM runs", "--db", &db],
         &["store", "info", "--db", &db],
-        &["store", "export", &export, "--db", &db],
+        &["store", "export", "--parquet", &export, "--db", &db],
         &["store", "vacuum", "--db", &db],
         &["doctor", &traces],
         &["tools", "apply-draft", &traces, "--tools", &tools, "-o", &gathered, "--yes"],

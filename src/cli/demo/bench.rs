@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::play::{Job, Player, Script};
+use super::reports::{Format, write_traces};
 use super::stage::{self, Folder};
-use super::{Format, traces_out};
 use crate::bench::injected::{About, Made, report, spread};
 use crate::cli::exit;
 use crate::cli::failure::Failure;
@@ -81,9 +81,10 @@ pub(crate) struct Args {
 
 /// Runs the agent, judges what it left, reports.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
-    let written = [args.traces.as_deref(), args.db.as_deref()];
-    terminal::refuse_over_inputs(args.output.as_deref(), written.into_iter().flatten())?;
-    terminal::refuse_over_inputs(args.traces.as_deref(), args.db.as_deref())?;
+    let read = args.model.options.replay.as_deref();
+    let kept = args.db.as_deref();
+    terminal::refuse_over_inputs(args.output.as_deref(), read.into_iter().chain(args.traces.as_deref()).chain(kept))?;
+    terminal::refuse_over_inputs(args.traces.as_deref(), read.into_iter().chain(kept))?;
     // Before anything is run: a store that cannot be opened should not cost forty calls of a model.
     let store = match &args.db {
         Some(path) => Store::open(path),
@@ -108,7 +109,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         });
     }
     let folder = Folder::make()?;
-    let traces = traces_out(&folder, "traces.jsonl", &lines, args.traces.as_deref())?;
+    let traces = write_traces(&folder, &lines, args.traces.as_deref())?;
     let tools = folder.write("tools.json", player.tools())?;
     let trace_ids: Vec<String> = made.iter().map(|made| made.trace_id.clone()).collect();
     let outcome = stage::judge(texts, &store, (&traces, &tools), &trace_ids, DraftMode::Off)?;
@@ -141,8 +142,6 @@ fn keep(store: &Store, report: &BenchReport) -> Result<String, Failure> {
     let (ran_at, ran_ns) = (load::now(), load::now_ns());
     let asked = format!("{ran_ns} {} {}", std::process::id(), report.seed);
     let name: String = sha256_hex(asked.as_bytes()).chars().take(NAME_DIGITS).collect();
-    store
-        .keep_bench(&name, (&ran_at, ran_ns), report)
-        .map_err(|error| Failure::from(error).while_writing("bench"))?;
+    store.keep_bench(&name, (&ran_at, ran_ns), report).map_err(|error| Failure::from(error).while_writing("bench"))?;
     Ok(name)
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::play::{Job, Played, Player, Script};
+use super::reports::{Format, write_traces};
 use super::stage::{self, Folder};
-use super::{Format, traces_out};
 use crate::bench::Judged;
 use crate::bench::described::changes;
 use crate::cli::bench::judged;
@@ -83,9 +83,9 @@ struct Phase {
 
 /// Asks, judges, changes the description, asks again, reports.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
-    let read = args.tools_after.as_deref();
-    terminal::refuse_over_inputs(args.output.as_deref(), read.into_iter().chain(args.traces.as_deref()))?;
-    terminal::refuse_over_inputs(args.traces.as_deref(), read)?;
+    let read = || args.tools_after.as_deref().into_iter().chain(args.options.replay.as_deref());
+    terminal::refuse_over_inputs(args.output.as_deref(), read().chain(args.traces.as_deref()))?;
+    terminal::refuse_over_inputs(args.traces.as_deref(), read())?;
     let given = args.tools_after.as_deref().map(read_tools).transpose()?;
     let budget = args.options.budget()?;
     let mut models = args.model.clone();
@@ -149,7 +149,7 @@ fn phase(texts: &Texts, args: &Args, players: &mut [Player], phase: u64) -> anyh
         played.push(of_model);
     }
     let folder = Folder::make()?;
-    let traces = traces_out(&folder, "traces.jsonl", &lines, None)?;
+    let traces = write_traces(&folder, &lines, None)?;
     let tools = folder.write("tools.json", players.first().map(Player::tools).unwrap_or_default())?;
     let store = Store::in_memory().map_err(Failure::from)?;
     let trace_ids: Vec<String> = played.iter().flatten().map(|one| one.trace_id.clone()).collect();
@@ -227,8 +227,9 @@ fn said(phase: &Phase) -> BTreeMap<String, Found> {
         missing.dedup();
         said.insert(run.diagnosis.trace_id.clone(), (None, missing));
     }
-    for judged in judged(phase.outcome.clone()) {
-        said.entry(judged.trace_id.clone()).or_default().0 = Some(judged);
+    for one in judged(phase.outcome.clone()) {
+        let found = said.entry(one.trace_id.clone()).or_default();
+        found.0 = Some(one);
     }
     said
 }

@@ -125,8 +125,7 @@ impl Player {
         let lines = TraceText::default();
         let setup = TelemetrySetup { lines: Some(Box::new(lines.clone())), seed: Some(seed), ..Default::default() };
         let telemetry = Arc::new(Telemetry::new(setup).map_err(untold)?);
-        let config =
-            AgentConfig { faults: job.faults.iter().map(|fault| of(*fault)).collect(), seed, ..self.config() };
+        let config = AgentConfig { faults: job.faults.iter().map(|fault| of(*fault)).collect(), seed, ..self.config() };
         let agent = Agent::new(config, self.toolbox.clone(), self.clock.clone(), telemetry);
         let outcome = agent.run(self.model.as_mut(), &question).map_err(untold)?;
         if let (Ending::ModelFailed(error), false) = (&outcome.ending, self.has_replied) {
