@@ -300,3 +300,24 @@ fn pages_show_the_golden_reports() {
         }
     }
 }
+
+/// A model that cannot be asked at all ends the command; forty runs of nothing would say nothing.
+#[test]
+fn model_that_never_replies_is_no_report() {
+    for command in ["bench", "compare"] {
+        let run = |arguments: &[&str]| {
+            let mut program = program();
+            program.env_remove("ANTHROPIC_API_KEY").env_remove("OPENAI_API_KEY");
+            let output = program.args(["demo", command]).args(arguments).output().unwrap();
+            assert_eq!(output.stdout, b"", "{arguments:?}");
+            output.status.code()
+        };
+        assert_eq!(run(&["--model", "anthropic:x"]), Some(2), "no key");
+        assert_eq!(run(&["--model", "openai:x"]), Some(2), "no key");
+        // Nobody listens at a port that was just given back.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let address = format!("http://127.0.0.1:{port}/v1");
+        assert_eq!(run(&["--model", "openai:x", "--base-url", &address, "--model-retries", "0"]), Some(3));
+        assert_eq!(run(&["--model", "openai:x", "--replay", "gone.jsonl"]), Some(3));
+    }
+}
