@@ -10,10 +10,12 @@ mod fault;
 mod line;
 mod names;
 pub mod questions;
+pub mod sandbox;
 mod search;
 mod seed;
 
 pub mod script;
+pub mod serve;
 
 pub mod telemetry;
 pub mod tools;

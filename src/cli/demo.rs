@@ -1,5 +1,6 @@
 //! `taco-trace demo`: the demo agent, and reports on its runs.
 
+mod agent;
 mod bench;
 mod compare;
 mod play;
@@ -21,12 +22,15 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum DemoCommand {
     #[command(flatten)]
+    Agent(agent::AgentCommand),
+    #[command(flatten)]
     Reports(reports::ReportCommand),
 }
 
 /// Runs the command.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     match &args.command {
+        DemoCommand::Agent(command) => agent::run(texts, command),
         DemoCommand::Reports(command) => reports::run(texts, command),
     }
 }

@@ -202,19 +202,18 @@ impl Agent {
         let since = begin.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos().to_string();
         let id = format!("conv-{:016x}", draw(self.config.seed, &["conversation", &question.text, &since]));
         let mut conversation = Conversation { id, messages: Vec::new() };
-        self.begin(model, &mut conversation, question, begin)
+        let (outcome, kept) = self.begin(model, &mut conversation, question, begin);
+        kept.map(|()| outcome)
     }
 
-    /// Asks the next question of a conversation, whose messages grow by it. Blocks.
-    ///
-    /// # Errors
-    /// When its trace cannot be kept.
+    /// Asks the next question of a conversation, whose messages grow by it. Blocks. What came of it stands whether its
+    /// trace could be kept or not.
     pub fn go_on(
         &self,
         model: &mut dyn ChatModel,
         conversation: &mut Conversation,
         question: &Question,
-    ) -> Result<RunOutcome, TraceError> {
+    ) -> (RunOutcome, Result<(), TraceError>) {
         self.begin(model, conversation, question, self.clock.begin())
     }
 
@@ -224,7 +223,7 @@ impl Agent {
         conversation: &mut Conversation,
         question: &Question,
         begin: SystemTime,
-    ) -> Result<RunOutcome, TraceError> {
+    ) -> (RunOutcome, Result<(), TraceError>) {
         let root = self
             .telemetry
             .tracer()
@@ -272,8 +271,9 @@ impl Agent {
         };
         root.end_with_timestamp(self.clock.after(at, STEP));
         let trace_id = root.span_context().trace_id().to_string();
-        self.telemetry.settle()?;
-        Ok(RunOutcome { trace_id, question: question.text.clone(), answer, status, ending, calls, injected, usage })
+        let kept = self.telemetry.settle();
+        let question = question.text.clone();
+        (RunOutcome { trace_id, question, answer, status, ending, calls, injected, usage }, kept)
     }
 
     fn offers(&self) -> Vec<ToolOffer> {

@@ -4,6 +4,7 @@
 //! Markdown and the tree of `explain`. Queries nothing, decides nothing, does no I/O. Another language is
 //! a folder beside `ko` with files of the same names.
 
+pub mod agent;
 pub mod apply_draft;
 pub mod baseline;
 pub mod bench;
@@ -48,6 +49,7 @@ use layout::{plain_short, thousands};
 
 /// Every template by its file name.
 const TEMPLATES: &[(&str, &str)] = &[
+    ("agent.j2", include_str!("templates/ko/agent.j2")),
     ("apply_draft.j2", include_str!("templates/ko/apply_draft.j2")),
     ("call_actions.j2", include_str!("templates/ko/call_actions.j2")),
     ("calls.j2", include_str!("templates/ko/calls.j2")),
