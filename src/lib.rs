@@ -20,6 +20,7 @@ pub mod calls;
 pub mod chat;
 pub mod cli;
 pub mod compare;
+pub mod demo;
 pub mod diagnose;
 pub mod digest;
 pub mod drafts;

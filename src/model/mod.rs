@@ -7,6 +7,7 @@ pub mod answer;
 pub mod bench;
 pub mod call;
 pub mod comparison;
+pub mod demo;
 pub mod diagnosis;
 pub mod draft;
 pub mod hq;

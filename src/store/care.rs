@@ -37,6 +37,8 @@ const SPECIAL: &[(&str, TableClass)] = &[
     ("call_spec_gaps", TableClass::Log),
     ("call_results", TableClass::Log),
     ("call_issues", TableClass::Log),
+    ("bench_runs", TableClass::Log),
+    ("bench_results", TableClass::Log),
     ("judge_settings", TableClass::Settings),
     ("mask_key", TableClass::Secret),
     // Filled within a judgement and rolled back.

@@ -7,6 +7,7 @@
 mod append;
 pub mod ask;
 mod batch;
+mod bench;
 mod calls;
 pub mod care;
 mod compare;

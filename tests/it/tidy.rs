@@ -23,8 +23,11 @@ const ROOMS: [(&str, &[&str]); 17] = [
     ("src/verdict.rs", &["model"]),
     ("src/baseline.rs", &["digest", "model"]),
     ("src/bench.rs", &["model", "stats"]),
+    ("src/bench/", &["model", "stats"]),
     ("src/compare.rs", &["model", "stats"]),
     ("src/chat", &["digest"]),
+    // `render` words the answers of its server.
+    ("src/demo", &["chat", "model", "render"]),
     ("src/ingest/", &["model", "digest"]),
     ("src/store/", &["model", "digest"]),
     ("src/render/", &["model"]),
