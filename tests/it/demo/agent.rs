@@ -153,14 +153,8 @@ fn script_answers_every_question_that_is_shipped() {
     for question in questions::shipped() {
         let (outcome, _) = run(shipped(), &mut careful(), &question);
         assert_eq!(outcome.ending, Ending::Answered, "{}: {}", question.text, outcome.answer);
-        let mut called: Vec<&str> = outcome.calls.iter().map(|call| call.tool.as_str()).collect();
-        let mut expected: Vec<&str> = question.tools.iter().map(String::as_str).collect();
-        // One look-up does for two calls about one department.
-        called.sort_unstable();
-        expected.sort_unstable();
-        called.dedup();
-        expected.dedup();
-        assert_eq!(called, expected, "{}", question.text);
+        let called: Vec<&str> = outcome.calls.iter().map(|call| call.tool.as_str()).collect();
+        assert_eq!(called, question.tools, "{}", question.text);
     }
 }
 
@@ -182,10 +176,13 @@ fn full_disk_leaves_no_part_of_a_line() {
     let line = "x".repeat(100_000) + "\n";
     TraceFile::open(&path).unwrap().append(&line).unwrap_err();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}\n");
-    let output = program().args(["demo", "run", "물음", "--simulated-time", "--traces"]).arg(&path).output().unwrap();
+    let arguments = ["demo", "run", "--questions", "--simulated-time", "--traces"];
+    let output = program().args(arguments).arg(&path).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
     assert!(told(&output).contains("자리가 없어"), "{}", told(&output));
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}\n");
+    // The last page of the file may have had room for whole lines.
+    let left = std::fs::read_to_string(&path).unwrap();
+    assert!(left.ends_with('\n') && left.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{left}");
 }
 
 fn demo(arguments: &[&str]) -> (Option<i32>, String, String) {
