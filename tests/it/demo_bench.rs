@@ -299,8 +299,8 @@ fn bench_that_is_kept_can_be_asked_in_sql() {
     let sums = "SELECT b.bench_run, b.runs, b.matched, b.matched_all, SUM(c.runs), SUM(c.runs) FILTER (c.is_match)
         FROM bench_runs b JOIN bench_confusion c ON c.bench_run = b.bench_run GROUP BY ALL ORDER BY b.bench_run";
     assert_eq!(place.rows(sums), ["first|41|36|36|41|36", "second|41|36|36|41|36"]);
-    let shown = "SELECT faults, expected, given, runs FROM bench_confusion
-        WHERE bench_run = 'first' AND faults = 'unknown-tool+drop-arg' ORDER BY runs";
+    let shown = "SELECT faults, expected, given, runs
+        FROM bench_confusion WHERE bench_run = 'first' AND faults = 'unknown-tool+drop-arg' ORDER BY runs";
     let row = &found.confusion[0];
     assert_eq!(row.runs, 5);
     let told = place.rows(shown);
