@@ -20,7 +20,6 @@ mod hq;
 mod ingest;
 mod load;
 mod mask;
-#[allow(dead_code, reason = "the commands of the demo take a model by these arguments")]
 mod model;
 mod page;
 mod receive;

@@ -20,6 +20,7 @@ use super::agent::AgentTexts;
 use super::seed::chance;
 use super::tools::departments;
 use crate::chat::{ChatError, ChatModel, ChatReply, ChatRequest, Finish, Message, ToolCall, ToolOffer, Usage};
+use crate::render::layout::thousands;
 
 const SHIPPED: &str = include_str!("data/script.json");
 
@@ -128,7 +129,10 @@ impl ScriptModel {
                 goal(BUDGET, json!({ "year": year, "quarter": quarter }));
             }
             if holds(&self.texts.search_words) {
-                goal(SEARCH, json!({ "query": question }));
+                // The department is told by its code.
+                let query =
+                    department.as_deref().map_or_else(|| question.to_owned(), |name| question.replace(name, ""));
+                goal(SEARCH, json!({ "query": query.trim() }));
             }
             if let Some(name) = department.as_deref().filter(|_| holds(&self.texts.code_words)) {
                 goal(LOOK_UP, json!({ "dept_name": name }));
@@ -229,6 +233,7 @@ impl ScriptModel {
         let text =
             |key: &str| found.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         let field = |key: &str| text(key).unwrap_or_default();
+        let amount = |key: &str| found.get(key).and_then(Value::as_i64).map(thousands).unwrap_or_default();
         match tool {
             SEARCH => match found.pointer("/articles/0") {
                 Some(article) => {
@@ -244,8 +249,8 @@ impl ScriptModel {
                     ("dept", &field("dept_name")),
                     ("year", &field("year")),
                     ("quarter", &field("quarter")),
-                    ("budget", &field("budget_krw")),
-                    ("spent", &field("spent_krw")),
+                    ("budget", &amount("budget_krw")),
+                    ("spent", &amount("spent_krw")),
                 ],
             ),
             LOOK_UP if found.get(DEPT_CODE).is_some() => {

@@ -182,10 +182,16 @@ impl Telemetry {
             return Err(TraceError::Write(error));
         }
         if self.sends {
-            self.provider.force_flush().map_err(|error| TraceError::Send { message: error.to_string() })?;
+            self.provider.force_flush().map_err(|error| TraceError::Send { message: inner(&error.to_string()) })?;
         }
         Ok(())
     }
+}
+
+/// What the exporter says, without what the SDK packs around it.
+fn inner(message: &str) -> String {
+    let said = message.split_once("InternalFailure(\"").and_then(|(_, rest)| rest.split_once("\")"));
+    said.map_or(message, |(said, _)| said).to_owned()
 }
 
 impl Drop for Telemetry {

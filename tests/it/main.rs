@@ -15,6 +15,7 @@ mod convention;
 mod conventions_shipped;
 mod crash;
 mod days;
+mod demo;
 mod demo_bench;
 mod demo_reports;
 mod doctor;
