@@ -3,6 +3,7 @@
 mod budget;
 mod drafts;
 mod objections;
+mod options;
 mod record;
 mod retries;
 mod wire;
