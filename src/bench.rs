@@ -14,6 +14,9 @@ use crate::model::bench::{Absent, Agreeing, Agreement, Answer, ConfusionRow, Mis
 use crate::model::{Rule, Verdict};
 use crate::stats::{Share, wilson};
 
+pub mod described;
+pub mod injected;
+
 /// Names of verdicts that manifests use beside our own.
 const OTHER_NAMES: [(&str, Rule); 4] = [
     ("arg_mismatch", Rule::ArgsMismatch),
@@ -211,8 +214,8 @@ pub fn agreement(
     is_file: impl Fn(&str) -> bool,
 ) -> Agreement {
     let by_trace: BTreeMap<&str, &Judged> = judged.iter().map(|run| (run.trace_id.as_str(), run)).collect();
-    let mut confusion = Answer::ALL.map(|expected| ConfusionRow { expected, given: [0; 7], runs: 0 });
-    let (mut compared, mut matched, mut matched_all, mut no_run) = (0, 0, 0, 0);
+    let mut tallies = [Tally::default(); 7];
+    let mut no_run = 0;
     let (mut mismatches, mut also_differs, mut only_in_manifest) = (Vec::new(), Vec::new(), Vec::new());
     for label in &manifest.labels {
         let Some(expected) = &label.expected else {
@@ -228,14 +231,8 @@ pub fn agreement(
             });
             continue;
         };
-        compared += 1;
-        let row = &mut confusion[expected.answer.place()];
-        row.given[run.given.answer.place()] += 1;
-        row.runs += 1;
-        let is_same = expected.answer == run.given.answer;
-        matched += u64::from(is_same);
-        if *expected == run.given {
-            matched_all += 1;
+        let sameness = tallies[expected.answer.place()].add(expected, &run.given);
+        if sameness == Sameness::All {
             continue;
         }
         let mismatch = Mismatch {
@@ -249,17 +246,21 @@ pub fn agreement(
             also_found: run.given.also.clone(),
             notes: run.notes.clone(),
         };
-        if is_same { also_differs.push(mismatch) } else { mismatches.push(mismatch) }
+        if sameness == Sameness::Verdict { also_differs.push(mismatch) } else { mismatches.push(mismatch) }
     }
+    let sum = Tally::sum(&tallies);
+    let confusion = Answer::ALL.into_iter().zip(tallies);
     let labelled: BTreeSet<&str> = manifest.labels.iter().map(|label| label.trace_id.as_str()).collect();
     let unlabelled = judged.iter().filter(|run| !labelled.contains(run.trace_id.as_str()));
     Agreement {
         manifest: about.0.to_owned(),
         labels_from: manifest.words.clone(),
         rule_set: about.1.to_owned(),
-        verdict: agreeing(matched, compared),
-        all_rules: agreeing(matched_all, compared),
-        confusion: confusion.to_vec(),
+        verdict: sum.verdict(),
+        all_rules: sum.all_rules(),
+        confusion: confusion
+            .map(|(expected, tally)| ConfusionRow { expected, given: tally.given, runs: tally.runs() })
+            .collect(),
         mismatches,
         also_differs,
         only_in_manifest,
@@ -267,6 +268,59 @@ pub fn agreement(
             .map(|run| Unlabelled { trace_id: run.trace_id.clone(), given: run.given.answer })
             .collect(),
         no_run,
+    }
+}
+
+/// How far what was given is what was expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sameness {
+    /// The verdict and the further rules.
+    All,
+    /// The verdict alone.
+    Verdict,
+    /// Another verdict.
+    None,
+}
+
+/// Counts of runs that have something in common: a row of a table, or all of it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    given: [u64; 7],
+    matched: u64,
+    matched_all: u64,
+}
+
+impl Tally {
+    fn add(&mut self, expected: &Given, given: &Given) -> Sameness {
+        self.given[given.answer.place()] += 1;
+        let is_same = expected.answer == given.answer;
+        self.matched += u64::from(is_same);
+        self.matched_all += u64::from(expected == given);
+        match (expected == given, is_same) {
+            (true, _) => Sameness::All,
+            (false, true) => Sameness::Verdict,
+            (false, false) => Sameness::None,
+        }
+    }
+
+    fn sum<'a>(tallies: impl IntoIterator<Item = &'a Self>) -> Self {
+        tallies.into_iter().fold(Self::default(), |sum, one| Self {
+            given: std::array::from_fn(|place| sum.given[place] + one.given[place]),
+            matched: sum.matched + one.matched,
+            matched_all: sum.matched_all + one.matched_all,
+        })
+    }
+
+    fn runs(&self) -> u64 {
+        self.given.iter().sum()
+    }
+
+    fn verdict(&self) -> Agreeing {
+        agreeing(self.matched, self.runs())
+    }
+
+    fn all_rules(&self) -> Agreeing {
+        agreeing(self.matched_all, self.runs())
     }
 }
 

@@ -1,8 +1,20 @@
 //! Models that are asked: requests and replies in one form, whoever serves the model.
 //!
-//! The words are those of the GenAI semantic conventions (`gen_ai.operation.name` = `chat`).
+//! The words are those of the GenAI semantic conventions (`gen_ai.operation.name` = `chat`). The clients
+//! ([`anthropic`], [`openai`]) send over [`http`], which retries and asks the [`budget`] before each request.
+//! [`record`] stands around or in place of any of them. Reads no environment, opens no file, and asks no clock but
+//! the one that it is given.
+
+pub mod anthropic;
+pub mod budget;
+pub mod http;
+pub mod key;
+pub mod openai;
+pub mod record;
 
 use serde_json::Value;
+
+use budget::Usd;
 
 /// A tool as a model is told of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,11 +126,106 @@ pub trait ChatModel: Send {
     fn chat(&mut self, request: &ChatRequest) -> Result<ChatReply, ChatError>;
 }
 
-/// Why a model gave no reply. No text of an error holds a key.
+/// Why a model gave no reply. No text of an error holds a key, and what a server says is cut to a few hundred
+/// characters without control characters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChatError {
     /// It has nothing to say to this: a script or a record that ends before the conversation does.
     #[error("no reply is left for this request")]
     NothingLeft,
+    /// The record holds no reply to such a request.
+    #[error("the record holds no reply to the request {sha256}")]
+    NotRecorded {
+        /// The request, as [`record::request_sha256`] names it.
+        sha256: String,
+    },
+    /// A line of a record cannot be read.
+    #[error("line {line} of the record cannot be read: {message}")]
+    RecordUnreadable {
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// The reply is there, but could not be recorded.
+    #[error("the reply could not be recorded: {message}")]
+    RecordNotWritten {
+        /// What the system says.
+        message: String,
+    },
+    /// Another request might go over what may be spent. Nothing was sent.
+    #[error("the spending cap is reached: {0}")]
+    Cap(Cap),
+    /// What may be spent is limited, but what the model costs is not known. Nothing was sent.
+    #[error("no price of {model} is known, which the cap on costs needs")]
+    NoPrice {
+        /// The model.
+        model: String,
+    },
+    /// The client cannot be made: an address that is none, a key that no header can hold.
+    #[error("the client cannot be set up: {message}")]
+    Setup {
+        /// What is wrong.
+        message: String,
+    },
+    /// The server cannot be reached, or hung up before the reply was whole, each time.
+    #[error("{server} cannot be reached: {message}")]
+    Unreachable {
+        /// Scheme, host and port.
+        server: String,
+        /// What the system says.
+        message: String,
+    },
+    /// The server did not answer in time, each time.
+    #[error("{server} did not answer within {seconds} s")]
+    TimedOut {
+        /// Scheme, host and port.
+        server: String,
+        /// The limit of a whole request, in seconds, rounded up.
+        seconds: u64,
+    },
+    /// The server sends elsewhere. A key is not carried there.
+    #[error("{server} redirects with status {status}")]
+    Redirected {
+        /// Scheme, host and port.
+        server: String,
+        /// The HTTP status.
+        status: u16,
+    },
+    /// The server refuses the request: at once, or still after asking again.
+    #[error("status {status}: {message}")]
+    Status {
+        /// The HTTP status.
+        status: u16,
+        /// What the server says of it; empty when it says nothing.
+        message: String,
+    },
+    /// The reply is not of the form that it should have.
+    #[error("the reply cannot be read: {message}")]
+    Unreadable {
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// What of a cap would be passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Cap {
+    /// The number of requests, those sent again included.
+    #[error("{allowed} requests were sent")]
+    Calls {
+        /// How many may be sent.
+        allowed: u64,
+    },
+    /// The cost, with the next request at its worst.
+    #[error("{spent} USD were spent, the next request may cost {next} USD, {allowed} USD are allowed")]
+    Cost {
+        /// What may be spent.
+        allowed: Usd,
+        /// What was spent so far, with what requests under way may cost.
+        spent: Usd,
+        /// What the next request may cost at most.
+        next: Usd,
+    },
 }

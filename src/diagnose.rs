@@ -57,6 +57,12 @@ pub struct DescribedTool {
     pub tool_name: String,
     /// Its description as it stands.
     pub description: String,
+    /// JSON Schema of its arguments, as text.
+    pub json_schema: String,
+    /// Required keys that the run left out and that the schema describes, in the order in which they were found.
+    pub missing_keys: Vec<String>,
+    /// The model that wrote the draft; none for one that was made by rule.
+    pub drafted_by: Option<String>,
 }
 
 /// One draft per tool, by name of the tool.
@@ -497,7 +503,13 @@ fn description_draft(
         keys.iter().filter_map(|key| find_provider(texts, definitions, &tool.tool_name, key)).collect();
     let facts =
         DraftFacts { tool_name: tool.tool_name.clone(), description: tool.description.clone(), missing, providers };
-    let described = DescribedTool { tool_name: tool.tool_name.clone(), description: tool.description.clone() };
+    let described = DescribedTool {
+        tool_name: tool.tool_name.clone(),
+        description: tool.description.clone(),
+        json_schema: tool.json_schema.clone(),
+        missing_keys: keys.into_iter().cloned().collect(),
+        drafted_by: None,
+    };
     (Some(described), Some(draft(texts, &facts)))
 }
 

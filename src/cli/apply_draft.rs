@@ -5,11 +5,12 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use super::choice;
+use super::draft::{self, DraftArgs};
 use super::exit;
 use super::failure::{Failure, tools_failure};
 use super::load::{self, DEFAULT_STORE, LoadArgs};
 use super::terminal;
-use crate::diagnose::{DraftMode, chosen_drafts, diagnose};
+use crate::diagnose::{chosen_drafts, diagnose};
 use crate::ingest::tools::with_descriptions;
 use crate::render::Texts;
 use crate::render::apply_draft::{Asked, asked, drafts};
@@ -37,6 +38,8 @@ pub(crate) struct Args {
     #[arg(short, long, requires = "output")]
     yes: bool,
     #[command(flatten)]
+    draft: DraftArgs,
+    #[command(flatten)]
     load: LoadArgs,
 }
 
@@ -46,6 +49,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let store_read = args.paths.is_empty().then(|| args.db.as_deref().unwrap_or_else(|| Path::new(DEFAULT_STORE)));
     let inputs = args.paths.iter().map(PathBuf::as_path).chain([tools]).chain(store_read);
     terminal::refuse_over_inputs(args.output.as_deref(), inputs)?;
+    let drafter = args.draft.drafter()?;
     let mut scope = Scope {
         trace_prefix: args.trace.as_ref().map(|prefix| prefix.to_lowercase()),
         tool_name: args.tool.clone(),
@@ -56,8 +60,18 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     if let Some(prefix) = &args.trace {
         choice::traces(&opened.store, prefix)?;
     }
-    let outcome = diagnose(&opened.store, texts, &scope, DraftMode::Template).map_err(Failure::from)?;
-    drop(opened);
+    let mut outcome = diagnose(&opened.store, texts, &scope, args.draft.mode()).map_err(Failure::from)?;
+    if let Some(drafter) = drafter {
+        let wanted = drafter.wanted(&opened.store, &outcome.runs)?;
+        // A model takes its time: others may have the store meanwhile.
+        drop(opened);
+        let drafted = drafter.draft(texts, wanted, &mut outcome.runs, args.load.quiet);
+        if let Some(db) = store_read {
+            draft::keep(texts, db, &drafted);
+        }
+    } else {
+        drop(opened);
+    }
     let mut chosen = chosen_drafts(&outcome.runs);
     chosen.retain(|draft| args.tool.as_ref().is_none_or(|tool| draft.tool_name == *tool));
     terminal::write_result(&drafts(texts, &chosen), None)?;

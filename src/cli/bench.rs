@@ -164,7 +164,8 @@ fn trace_files(folder: &Path, manifest: &Manifest, tools: Option<&Path>) -> Resu
     Ok(files)
 }
 
-fn judged(outcome: Outcome) -> Vec<Judged> {
+/// What was said of each run, those that could not be judged included.
+pub(super) fn judged(outcome: Outcome) -> Vec<Judged> {
     let judged = outcome.runs.into_iter().map(|run| Judged {
         trace_id: run.diagnosis.trace_id,
         given: Given { answer: Answer::Judged(run.diagnosis.verdict), also: run.diagnosis.also_found },

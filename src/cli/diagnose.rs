@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
-
 use super::choice::{self, Period};
+use super::draft::{self, DraftArgs};
 use super::failure::Failure;
 use super::load::{self, DEFAULT_STORE, LoadArgs, ToJudge};
 use super::report::{Format, render};
 use super::terminal::{self, ColorChoice};
 use super::{baseline, exit, report};
-use crate::diagnose::{DraftMode, JudgedRun, Outcome, diagnose};
+use crate::diagnose::{JudgedRun, Outcome, diagnose};
 use crate::model::{ToolSet, Verdict};
 use crate::render::{Texts, baseline as sentences, errors};
 use crate::store::{JudgementRow, RULE_SET, Scope, Store, rule_set_sha256};
@@ -80,16 +79,8 @@ pub(crate) struct Args {
     /// 나타난 근거를 기준선 파일로 씁니다(오탐으로 넘긴 것은 뺍니다). 있던 파일의 ignore 는 이어받습니다
     #[arg(long, value_name = "파일", conflicts_with_all = ["trace", "agent", "tool", "verdict", "limit"])]
     write_baseline: Option<PathBuf>,
-    /// 도구 설명 수정안: template(규칙으로 만듦, 기본) 또는 off
-    #[arg(
-        long,
-        value_name = "방식",
-        value_enum,
-        default_value_t = DraftArg::Template,
-        hide_possible_values = true,
-        hide_default_value = true
-    )]
-    draft: DraftArg,
+    #[command(flatten)]
+    draft: DraftArgs,
     /// 색: auto(기본), always, never
     #[arg(
         long,
@@ -104,19 +95,12 @@ pub(crate) struct Args {
     load: LoadArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum DraftArg {
-    /// 규칙으로 만듭니다
-    Template,
-    /// 만들지 않습니다
-    Off,
-}
-
 /// Judges the files, or the store, and writes the report.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let verdicts = parse_verdicts(&args.verdict)?;
     let fail_on = parse_fail_on(&args.fail_on)?;
     let period = korean_period(args.since.as_deref(), args.until.as_deref())?;
+    let drafter = args.draft.drafter()?;
     let mut scope = Scope {
         trace_prefix: args.trace.as_ref().map(|prefix| prefix.to_lowercase()),
         since_ns: period.since_ns,
@@ -134,10 +118,19 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         choice::traces(&store, prefix)?;
     }
     period.tell_if_empty(texts, &store).map_err(Failure::from)?;
-    let drafts = if args.draft == DraftArg::Template { DraftMode::Template } else { DraftMode::Off };
-    let outcome = diagnose(&store, texts, &scope, drafts).map_err(Failure::from)?;
+    let outcome = diagnose(&store, texts, &scope, args.draft.mode()).map_err(Failure::from)?;
     let unrecorded = if args.paths.is_empty() { unrecorded(&store, &scope, &outcome)? } else { None };
-    let selected = select(outcome, args, &verdicts);
+    let mut selected = select(outcome, args, &verdicts);
+    let mut store = Some(store);
+    let mut drafted = Vec::new();
+    if let (Some(drafter), Some(open)) = (drafter, &store) {
+        let wanted = drafter.wanted(open, &selected.runs)?;
+        // A model takes its time: others may have the store meanwhile, unless the report goes on reading it.
+        if wanted.asks() && !args.format.has_places() {
+            store = None;
+        }
+        drafted = drafter.draft(texts, wanted, &mut selected.runs, args.load.quiet);
+    }
     let looked_at = baseline::LookedAt {
         agent: args.agent.as_deref(),
         is_part: args.trace.is_some() || args.tool.is_some() || !verdicts.is_empty() || args.limit.is_some(),
@@ -148,9 +141,12 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     }
     let style = terminal::style(args.color, args.output.is_some());
     let options = report::Options { style, show_all: args.all, held: held.as_ref() };
-    let text = render(texts, &store, &selected, args.format, &options)?;
+    let text = render(texts, store.as_ref(), &selected, args.format, &options)?;
     // Others may have the store while this is read.
     drop(store);
+    if args.paths.is_empty() {
+        draft::keep(texts, args.db.as_deref().unwrap_or_else(|| Path::new(DEFAULT_STORE)), &drafted);
+    }
     if let Some(judgement) = unrecorded
         && let Err(failure) = record(args.db.as_deref(), tools.as_ref(), &judgement)
     {

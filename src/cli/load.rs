@@ -135,6 +135,23 @@ pub(crate) struct LoadArgs {
     pub(crate) mask: MaskArgs,
 }
 
+impl LoadArgs {
+    /// Everything as it is when nothing is said, without progress.
+    pub(crate) fn plain(tools: Option<PathBuf>) -> Self {
+        Self {
+            tools,
+            default_timeout_ms: None,
+            default_max_retries: None,
+            missing_status: MissingStatusArg::Skip,
+            chat_calls: ChatCallsArg::On,
+            convention: Vec::new(),
+            issues: IssuesArg::First,
+            quiet: true,
+            mask: MaskArgs::default(),
+        }
+    }
+}
+
 /// What loading came to, over all files.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {

@@ -9,8 +9,10 @@ mod bench;
 mod calls;
 mod choice;
 mod compare;
+mod demo;
 mod diagnose;
 mod doctor;
+mod draft;
 mod exit;
 mod explain;
 mod failure;
@@ -18,6 +20,7 @@ mod hq;
 mod ingest;
 mod load;
 mod mask;
+mod model;
 mod page;
 mod receive;
 mod report;
@@ -142,6 +145,14 @@ enum Command {
         subcommand_value_name = "명령"
     )]
     Bench(Box<bench::Args>),
+    /// 데모 에이전트를 돌려 트레이스를 만들고, 넣은 고장과 판정을 견줍니다
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        subcommand_help_heading = "명령",
+        subcommand_value_name = "명령"
+    )]
+    Demo(Box<demo::Args>),
     /// 셸 자동 완성 스크립트를 냅니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Completions {
@@ -201,6 +212,7 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Tools(args) => tools::run(texts, &args),
         Command::Calls(args) => calls::run(texts, &args),
         Command::Bench(args) => bench::run(texts, *args),
+        Command::Demo(args) => demo::run(texts, &args),
         Command::Completions { shell } => completions(&shell),
         Command::Man => man(),
     }

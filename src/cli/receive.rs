@@ -117,7 +117,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     Ok(exit::OK)
 }
 
-fn listen_failure(listen: &str, error: &std::io::Error) -> Failure {
+pub(super) fn listen_failure(listen: &str, error: &std::io::Error) -> Failure {
     let failure = match error.kind() {
         // What is no address at all.
         std::io::ErrorKind::InvalidInput => Failure::usage("bad_listen"),
@@ -137,7 +137,7 @@ fn failure(error: ReceiveError) -> Failure {
 }
 
 /// What ends with SIGTERM or SIGINT, both of which wait for this from here on.
-fn signals() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+pub(super) fn signals() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -39,7 +39,7 @@ pub(crate) enum Format {
 
 impl Format {
     /// Whether it shows where spans were read.
-    fn has_places(self) -> bool {
+    pub(crate) fn has_places(self) -> bool {
         matches!(self, Self::Junit | Self::Sarif | Self::Github)
     }
 
@@ -87,10 +87,10 @@ impl Held {
     }
 }
 
-/// The outcome in that format. The store says where spans were read.
+/// The outcome in that format. The store says where spans were read, for formats that [`Format::has_places`].
 pub(crate) fn render(
     texts: &Texts,
-    store: &Store,
+    store: Option<&Store>,
     outcome: &Outcome,
     format: Format,
     options: &Options<'_>,
@@ -129,10 +129,14 @@ pub(crate) fn render(
 }
 
 /// The outcome with what formats for machines show besides: places, durations, fingerprints.
-fn machine<'a>(store: &Store, outcome: &'a Outcome, options: &Options<'_>) -> Result<MachineReport<'a>, Failure> {
+fn machine<'a>(
+    store: Option<&Store>,
+    outcome: &'a Outcome,
+    options: &Options<'_>,
+) -> Result<MachineReport<'a>, Failure> {
     let judged = outcome.runs.iter().map(|run| run.diagnosis.trace_id.as_str());
     let trace_ids: Vec<&str> = judged.chain(outcome.unjudged.iter().map(|run| run.trace_id.as_str())).collect();
-    let mut read = Whereabouts::read(store, &trace_ids)?;
+    let mut read = store.map(|store| Whereabouts::read(store, &trace_ids)).transpose()?.unwrap_or_default();
     let whole = view(outcome, options);
     let mut runs = Vec::with_capacity(outcome.runs.len());
     for (index, (run, view)) in outcome.runs.iter().zip(whole.runs).enumerate() {
@@ -167,6 +171,7 @@ fn machine<'a>(store: &Store, outcome: &'a Outcome, options: &Options<'_>) -> Re
 }
 
 /// Where the spans of traces were read, and when they ended.
+#[derive(Default)]
 struct Whereabouts {
     traces: BTreeMap<String, OfTrace>,
 }
@@ -251,6 +256,7 @@ pub(crate) fn run_view(run: &JudgedRun, folded: bool) -> RunView<'_> {
         start_time: korean_time(run.start_ns),
         calls: &run.calls,
         described: run.described_tool.as_ref().map(|tool| (tool.tool_name.as_str(), tool.description.as_str())),
+        drafted_by: run.described_tool.as_ref().and_then(|tool| tool.drafted_by.as_deref()),
         folded,
     }
 }

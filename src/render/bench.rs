@@ -7,7 +7,7 @@ use super::doctor::{laid_out, name};
 use super::layout::{Style, pad_end, pad_start, width};
 use super::markdown::cell;
 use crate::model::Verdict;
-use crate::model::bench::{Agreeing, Agreement, Answer, Mismatch};
+use crate::model::bench::{Agreeing, Agreement, Answer, ConfusionRow, Mismatch};
 
 /// Blanks between the columns of the confusion table.
 const GAP: &str = "  ";
@@ -38,8 +38,9 @@ struct UnlabelledRow {
     given: &'static str,
 }
 
+/// So many of so many, as a sentence shows it.
 #[derive(Serialize)]
-struct Figure {
+pub(super) struct Figure {
     matched: u64,
     compared: u64,
     percent: String,
@@ -73,7 +74,9 @@ pub fn table(texts: &Texts, found: &Agreement, style: Style) -> String {
     let words = part("table_words");
     let mut words = words.lines();
     let (corner, sum) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    head + &confusion(found, corner, sum) + &laid_out(&part("rest"), style)
+    let label = |(number, row): (usize, &ConfusionRow)| format!("{number} {}", row.expected.label());
+    let rows: Vec<LabelledRow> = (1..).zip(&found.confusion).map(|one| (label(one), one.1.given, one.1.runs)).collect();
+    head + &confusion(&rows, (corner, sum)) + &laid_out(&part("rest"), style)
 }
 
 /// The report in Markdown.
@@ -84,12 +87,14 @@ pub fn markdown(texts: &Texts, found: &Agreement) -> String {
     texts.render("bench.j2", values)
 }
 
-/// Rows are what was expected, columns what was given; columns have the numbers of the rows, as names are long.
-fn confusion(found: &Agreement, corner: &str, sum: &str) -> String {
-    let label = |(number, answer): (usize, Answer)| format!("{number} {}", answer.label());
-    let labels: Vec<String> = (1..).zip(Answer::ALL).map(label).collect();
-    let first = labels.iter().map(String::as_str).chain([corner]).map(width).max().unwrap_or_default();
-    let numbers = found.confusion.iter().flat_map(|row| row.given.iter().chain([&row.runs]));
+/// A label, runs by what was given, and their sum.
+pub(super) type LabelledRow = (String, [u64; 7], u64);
+
+/// Rows are what was expected, columns what was given; columns have the numbers of the answers, as names are long.
+/// `corner` stands above the labels, `sum` above the sums.
+pub(super) fn confusion(rows: &[LabelledRow], (corner, sum): (&str, &str)) -> String {
+    let first = rows.iter().map(|(label, ..)| label.as_str()).chain([corner]).map(width).max().unwrap_or_default();
+    let numbers = rows.iter().flat_map(|(_, given, runs)| given.iter().chain([runs]));
     let cells = numbers.map(|number| number.to_string().len()).max().unwrap_or_default();
     let mut out = String::new();
     let mut line = |label: &str, cells_of: Vec<String>| {
@@ -102,11 +107,11 @@ fn confusion(found: &Agreement, corner: &str, sum: &str) -> String {
         }
         out.push('\n');
     };
-    line(corner, (1..=labels.len()).map(|number| number.to_string()).chain([sum.to_owned()]).collect());
-    for (label, row) in labels.iter().zip(&found.confusion) {
+    line(corner, (1..=Answer::ALL.len()).map(|number| number.to_string()).chain([sum.to_owned()]).collect());
+    for (label, given, runs) in rows {
         // A dot is easier to pass over than a nought.
         let shown = |number: &u64| if *number == 0 { "·".to_owned() } else { number.to_string() };
-        line(label, row.given.iter().chain([&row.runs]).map(shown).collect());
+        line(label, given.iter().chain([runs]).map(shown).collect());
     }
     out
 }
@@ -146,7 +151,6 @@ fn values<'a>(found: &'a Agreement, part: &'a str, shown: impl Fn(&str) -> Strin
 }
 
 fn row(one: &Mismatch, shown: impl Fn(&str) -> String) -> Row {
-    let list = |verdicts: &[Verdict]| verdicts.iter().map(|verdict| verdict.label()).collect::<Vec<_>>().join(", ");
     Row {
         trace_id: shown(&one.trace_id),
         scenario: one.scenario.as_deref().map(&shown).unwrap_or_default(),
@@ -159,7 +163,13 @@ fn row(one: &Mismatch, shown: impl Fn(&str) -> String) -> Row {
     }
 }
 
-fn figure(agreeing: &Agreeing) -> Figure {
+/// Their labels, one behind the other.
+pub(super) fn list(verdicts: &[Verdict]) -> String {
+    verdicts.iter().map(|verdict| verdict.label()).collect::<Vec<_>>().join(", ")
+}
+
+/// As a sentence shows it.
+pub(super) fn figure(agreeing: &Agreeing) -> Figure {
     let percent = |share: f64| format!("{:.1}", share * 100.0);
     Figure {
         matched: agreeing.matched,

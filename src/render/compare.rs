@@ -161,7 +161,7 @@ fn percent(rate: f64) -> String {
 }
 
 /// Percentage points with their sign; a proper minus, as in print.
-fn points(difference: f64) -> String {
+pub(super) fn points(difference: f64) -> String {
     let text = format!("{:+.1}", difference * 100.0);
     match text.strip_prefix('-') {
         Some("0.0") => "0.0".to_owned(),
@@ -171,7 +171,7 @@ fn points(difference: f64) -> String {
     }
 }
 
-fn p_value(p: f64) -> String {
+pub(super) fn p_value(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { format!("={p:.3}") }
 }
 

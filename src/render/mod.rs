@@ -4,6 +4,7 @@
 //! Markdown and the tree of `explain`. Queries nothing, decides nothing, does no I/O. Another language is
 //! a folder beside `ko` with files of the same names.
 
+pub mod agent;
 pub mod apply_draft;
 pub mod baseline;
 pub mod bench;
@@ -11,8 +12,11 @@ pub mod calls;
 pub mod chart;
 pub mod choice;
 pub mod compare;
+pub mod demo_bench;
+pub mod demo_compare;
 pub mod doctor;
 pub mod draft;
+pub mod drafts;
 pub mod drift;
 pub mod errors;
 pub mod github;
@@ -47,15 +51,21 @@ use layout::{plain_short, thousands};
 
 /// Every template by its file name.
 const TEMPLATES: &[(&str, &str)] = &[
+    ("agent.j2", include_str!("templates/ko/agent.j2")),
     ("apply_draft.j2", include_str!("templates/ko/apply_draft.j2")),
     ("call_actions.j2", include_str!("templates/ko/call_actions.j2")),
     ("calls.j2", include_str!("templates/ko/calls.j2")),
     ("baseline_words.j2", include_str!("templates/ko/baseline_words.j2")),
     ("bench.j2", include_str!("templates/ko/bench.j2")),
+    ("figure.j2", include_str!("templates/ko/figure.j2")),
+    ("demo_bench.j2", include_str!("templates/ko/demo_bench.j2")),
+    ("demo_compare.j2", include_str!("templates/ko/demo_compare.j2")),
     ("compare_words.j2", include_str!("templates/ko/compare_words.j2")),
     ("doctor.j2", include_str!("templates/ko/doctor.j2")),
     ("doctor_suggestion.j2", include_str!("templates/ko/doctor_suggestion.j2")),
     ("draft.j2", include_str!("templates/ko/draft.j2")),
+    ("draft_prompt.j2", include_str!("templates/ko/draft_prompt.j2")),
+    ("draft_words.j2", include_str!("templates/ko/draft_words.j2")),
     ("drift.j2", include_str!("templates/ko/drift.j2")),
     ("errors.j2", include_str!("templates/ko/errors.j2")),
     ("hq.j2", include_str!("templates/ko/hq.j2")),

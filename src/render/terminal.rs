@@ -44,6 +44,8 @@ pub struct RunView<'a> {
     pub calls: &'a BTreeMap<String, (Option<i64>, Option<Status>)>,
     /// Tool and its description as it stands, when there is a draft.
     pub described: Option<(&'a str, &'a str)>,
+    /// The model that wrote the draft; none for one that was made by rule.
+    pub drafted_by: Option<&'a str>,
     /// Whether it is only counted: a baseline has all that was found in it.
     pub folded: bool,
 }
@@ -425,7 +427,7 @@ pub(super) fn draft_of(texts: &Texts, run: &RunView<'_>) -> Option<(String, Vec<
     let hint = word(texts, "draft_hint");
     // Without a description to compare with, the whole draft is new.
     let Some((tool, today)) = run.described else { return Some((hint, draft_diff("", draft))) };
-    let title = phrase(texts, "draft_for", context! { tool });
+    let title = phrase(texts, "draft_for", context! { tool, writer => run.drafted_by });
     Some((format!("{title} · {hint}"), draft_diff(today, draft)))
 }
 

@@ -28,6 +28,7 @@ const SPECIAL: &[(&str, TableClass)] = &[
     ("arg_shapes", TableClass::Shared),
     ("judgements", TableClass::Log),
     ("hq_decisions", TableClass::Log),
+    ("model_drafts", TableClass::Log),
     ("call_runs", TableClass::Log),
     ("call_inputs", TableClass::Log),
     ("checked_calls", TableClass::Log),
@@ -36,6 +37,8 @@ const SPECIAL: &[(&str, TableClass)] = &[
     ("call_spec_gaps", TableClass::Log),
     ("call_results", TableClass::Log),
     ("call_issues", TableClass::Log),
+    ("bench_runs", TableClass::Log),
+    ("bench_results", TableClass::Log),
     ("judge_settings", TableClass::Settings),
     ("mask_key", TableClass::Secret),
     // Filled within a judgement and rolled back.
@@ -53,6 +56,7 @@ const IDENTITY: &[(&str, &[&str])] = &[
     ("traces", &["trace_id"]),
     ("tool_sets", &["tool_set"]),
     ("arg_shapes", &["args_shape", "key"]),
+    ("model_drafts", &["provider", "model", "tool_sha256", "missing_keys", "prompt_version"]),
 ];
 
 /// A table of this program.

@@ -20,6 +20,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0007_keep_call_checks.sql", include_str!("../../migrations/0007_keep_call_checks.sql")),
     ("0008_keep_spec_gaps.sql", include_str!("../../migrations/0008_keep_spec_gaps.sql")),
     ("0009_name_limits_of_tools.sql", include_str!("../../migrations/0009_name_limits_of_tools.sql")),
+    ("0010_keep_model_drafts.sql", include_str!("../../migrations/0010_keep_model_drafts.sql")),
+    ("0011_keep_bench_runs.sql", include_str!("../../migrations/0011_keep_bench_runs.sql")),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -7,9 +7,11 @@
 mod append;
 pub mod ask;
 mod batch;
+mod bench;
 mod calls;
 pub mod care;
 mod compare;
+mod drafts;
 mod hq;
 mod kin;
 mod mask;

@@ -160,6 +160,7 @@ const VIEW_FILES: &[ViewFile] = &[
     view!("people/runs.sql"),
     view!("people/findings.sql"),
     view!("people/verdicts.sql"),
+    view!("people/bench_confusion.sql"),
 ];
 
 /// Every view file, in creation order.

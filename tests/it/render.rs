@@ -259,7 +259,11 @@ fn every_text_is_there_and_polite() {
                  no_definitions no_call_rows no_call_specs no_tools_in_store call_check_refused call_runs_too_few \
                  call_run_not_found call_run_ambiguous trace_blank agent_unknown person_unknown \
                  period_reversed pairs_with_rules selection_empty tools_required manifest_missing \
-                 manifest_not_json manifest_shape manifest_verdict manifest_contradiction manifest_no_files other"
+                 manifest_not_json manifest_shape manifest_verdict manifest_contradiction manifest_no_files other \
+                 model_no_key model_no_price model_setup model_unreachable model_timed_out model_redirected \
+                 model_status model_unreadable model_cap_calls model_cap_cost model_nothing_left \
+                 model_not_recorded model_record_unreadable model_record_not_written draft_model_missing \
+                 draft_model_unused"
         .split_whitespace()
     {
         let told = errors::error(&texts, kind, &BTreeMap::new());
@@ -430,8 +434,14 @@ fn report<'a>(
     foreign: &'a str,
     show_all: bool,
 ) -> Report<'a> {
-    let normal =
-        RunView { diagnosis, start_time: START.to_owned(), calls, described: Some((foreign, foreign)), folded: false };
+    let normal = RunView {
+        diagnosis,
+        start_time: START.to_owned(),
+        calls,
+        described: Some((foreign, foreign)),
+        drafted_by: None,
+        folded: false,
+    };
     Report {
         runs: vec![normal],
         unjudged: vec![UnjudgedView {

@@ -15,17 +15,20 @@ use super::support::{files_under, repository};
 const HANGUL_IN_CODE: [(&str, &str); 0] = [];
 
 /// Which other rooms a room may use. The line runs ingest, store, diagnose, render; cli uses every one.
-const ROOMS: [(&str, &[&str]); 17] = [
+const ROOMS: [(&str, &[&str]); 20] = [
     ("src/model/", &[]),
     ("src/digest.rs", &[]),
     ("src/near.rs", &[]),
-    ("src/chat.rs", &[]),
     ("src/stats.rs", &[]),
     ("src/verdict.rs", &["model"]),
     ("src/baseline.rs", &["digest", "model"]),
     ("src/bench.rs", &["model", "stats"]),
+    ("src/bench/", &["model", "stats"]),
     ("src/compare.rs", &["model", "stats"]),
     ("src/shape.rs", &["model"]),
+    ("src/chat", &["digest"]),
+    // `render` words the answers of its server.
+    ("src/demo", &["chat", "model", "render"]),
     // `shape` adds spans up while they are read.
     ("src/ingest/", &["model", "digest", "shape"]),
     ("src/store/", &["model", "digest"]),
@@ -36,6 +39,8 @@ const ROOMS: [(&str, &[&str]); 17] = [
     ("src/hq.rs", &["ingest", "model", "store"]),
     // `render` makes the summaries and notes of a diagnosis, `ingest` reads the keys of its arguments.
     ("src/diagnose.rs", &["ingest", "model", "render", "store", "verdict"]),
+    // `render` words what a model is asked.
+    ("src/drafts.rs", &["chat", "diagnose", "digest", "model", "render"]),
     // `render` words what to do about a call.
     ("src/calls.rs", &["model", "render", "store"]),
 ];

@@ -21,6 +21,7 @@ fn view_file_without_a_test_here_is_found() {
         include_str!("views/notes.rs"),
         include_str!("views/sets.rs"),
         include_str!("people.rs"),
+        include_str!("demo_bench.rs"),
     ]
     .concat();
     // Views that judge calls are held against a naive judge by `calls.rs`, through the command.

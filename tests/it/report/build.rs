@@ -104,6 +104,7 @@ pub(super) fn report<'a>(diagnoses: &'a [Diagnosis], calls: &'a Calls, source: &
         start_time: "2026-10-07T09:31:40.120+09:00".to_owned(),
         calls,
         described: Some((diagnosis.findings.first().map_or("a", |finding| &finding.tool_name), TODAY)),
+        drafted_by: None,
         folded: false,
     };
     let unjudged = |reason: &str| UnjudgedView {

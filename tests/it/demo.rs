@@ -1,0 +1,8 @@
+//! The demo agent: its tools, its script, its faults, its traces, its server.
+
+mod agent;
+mod faults;
+mod serve;
+mod spans;
+mod support;
+mod tools;
