@@ -22,6 +22,7 @@ pub mod cli;
 pub mod compare;
 pub mod diagnose;
 pub mod digest;
+pub mod eval;
 pub mod hq;
 pub mod ingest;
 pub mod model;
