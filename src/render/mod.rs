@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod draft;
 pub mod drift;
 pub mod errors;
+pub mod eval;
 pub mod github;
 pub mod hq;
 pub mod issues;
@@ -57,6 +58,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("doctor_suggestion.j2", include_str!("templates/ko/doctor_suggestion.j2")),
     ("draft.j2", include_str!("templates/ko/draft.j2")),
     ("drift.j2", include_str!("templates/ko/drift.j2")),
+    ("eval.j2", include_str!("templates/ko/eval.j2")),
+    ("eval_problems.j2", include_str!("templates/ko/eval_problems.j2")),
     ("errors.j2", include_str!("templates/ko/errors.j2")),
     ("hq.j2", include_str!("templates/ko/hq.j2")),
     ("ingest_summary.j2", include_str!("templates/ko/ingest_summary.j2")),

@@ -36,6 +36,7 @@ const SPECIAL: &[(&str, TableClass)] = &[
     ("call_spec_gaps", TableClass::Log),
     ("call_results", TableClass::Log),
     ("call_issues", TableClass::Log),
+    ("eval_cases", TableClass::Log),
     ("judge_settings", TableClass::Settings),
     ("mask_key", TableClass::Secret),
     // Filled within a judgement and rolled back.
@@ -53,6 +54,7 @@ const IDENTITY: &[(&str, &[&str])] = &[
     ("traces", &["trace_id"]),
     ("tool_sets", &["tool_set"]),
     ("arg_shapes", &["args_shape", "key"]),
+    ("eval_cases", &["sha256"]),
 ];
 
 /// A table of this program.

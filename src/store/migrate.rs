@@ -20,6 +20,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0007_keep_call_checks.sql", include_str!("../../migrations/0007_keep_call_checks.sql")),
     ("0008_keep_spec_gaps.sql", include_str!("../../migrations/0008_keep_spec_gaps.sql")),
     ("0009_name_limits_of_tools.sql", include_str!("../../migrations/0009_name_limits_of_tools.sql")),
+    ("0012_keep_eval_cases.sql", include_str!("../../migrations/0012_keep_eval_cases.sql")),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -10,6 +10,7 @@ mod batch;
 mod calls;
 pub mod care;
 mod compare;
+mod eval;
 mod hq;
 mod kin;
 mod mask;
