@@ -15,6 +15,7 @@ pub mod judge;
 pub mod lint;
 pub mod marker;
 mod place;
+pub mod script;
 pub mod template;
 pub mod trial;
 pub mod world;

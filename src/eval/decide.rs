@@ -227,8 +227,7 @@ fn missing(plan: &Plan, trials: &[&JudgedTrial]) -> Option<DecisionReason> {
     let cases: BTreeSet<&String> = plan.cases.iter().collect();
     let planned = cases.iter().flat_map(|case| (1..=plan.trials).map(move |trial| (case.as_str(), trial)));
     let not_run = planned.filter(|trial| !made.contains(trial)).count() as u64;
-    let [error, unknown, cancelled] =
-        [EvalVerdict::Error, EvalVerdict::Unknown, EvalVerdict::Cancelled].map(count);
+    let [error, unknown, cancelled] = [EvalVerdict::Error, EvalVerdict::Unknown, EvalVerdict::Cancelled].map(count);
     if error + unknown + cancelled + not_run > 0 {
         return Some(DecisionReason::TrialsMissing { error, unknown, cancelled, not_run });
     }

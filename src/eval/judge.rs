@@ -350,9 +350,8 @@ fn evaluate(trial: Observed<'_>, condition: &Condition) -> Finding {
                     EventKind::Call { tool, arguments, .. } => (CountedEvent::Call, tool, arguments),
                     _ => return false,
                 };
-                let fits = |(pointer, matcher): (&String, &Matcher)| {
-                    matches(matcher, given.pointer(pointer)).unwrap_or(false)
-                };
+                let fits =
+                    |(pointer, matcher): (&String, &Matcher)| matches(matcher, given.pointer(pointer)).unwrap_or(false);
                 is_kind == *event && tool.as_ref().is_none_or(|tool| tool == name) && arguments.iter().all(fits)
             }));
             let finding = bounded(found.len() as u64, *min, *max, found);
@@ -617,9 +616,8 @@ fn measure(case: &Case, events: &[Event], metric: Metric) -> (u64, Vec<u64>) {
         }
         Metric::DurationMs => {
             let ends = events.first().zip(events.last());
-            return ends.map_or((0, Vec::new()), |(first, last)| {
-                (last.at_ms.saturating_sub(first.at_ms), vec![last.seq])
-            });
+            return ends
+                .map_or((0, Vec::new()), |(first, last)| (last.at_ms.saturating_sub(first.at_ms), vec![last.seq]));
         }
     };
     (found.len() as u64, found)

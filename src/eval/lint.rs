@@ -101,9 +101,7 @@ fn of_schema(error: &ValidationError<'_>, add: &mut Add<'_>) {
         ValidationErrorKind::Type { kind } => {
             let wanted = match kind {
                 TypeKind::Single(one) => one.to_string(),
-                TypeKind::Multiple(several) => {
-                    several.iter().map(|one| one.to_string()).collect::<Vec<_>>().join(", ")
-                }
+                TypeKind::Multiple(several) => several.iter().map(|one| one.to_string()).collect::<Vec<_>>().join(", "),
             };
             add(pointer, "wrong_type", &[("wanted", &wanted)]);
         }

@@ -155,8 +155,28 @@ impl<'c> Trial<'c> {
         self.add(at_ms, EventKind::Proposal { tool, arguments, blocked });
     }
 
-    /// Makes a call. A delay is told and not waited for: the caller waits.
+    /// Milliseconds by which the next call of this tool is late.
+    #[must_use]
+    pub fn delay_of_next(&self, tool: &str) -> u64 {
+        let number = self.calls_of_tool.get(tool).copied().unwrap_or_default() + 1;
+        let fault = self.case.faults.iter().find(|fault| fault.tool == tool && fault.call == number);
+        fault.and_then(|fault| fault.delay_ms).unwrap_or_default()
+    }
+
+    /// Makes a call at once.
     pub fn call(&mut self, at_ms: u64, tool: &str, arguments: &Value, approval_id: Option<&str>) -> Reply {
+        self.call_late(at_ms, 0, tool, arguments, approval_id)
+    }
+
+    /// Makes a call whose result comes so many milliseconds later: nothing is waited for, the caller does.
+    pub fn call_late(
+        &mut self,
+        at_ms: u64,
+        late_ms: u64,
+        tool: &str,
+        arguments: &Value,
+        approval_id: Option<&str>,
+    ) -> Reply {
         self.calls += 1;
         let call = self.calls;
         self.add(
@@ -184,6 +204,7 @@ impl<'c> Trial<'c> {
             Reply::Limit => (Outcome::Limit, Value::Null),
             Reply::UnknownTool => (Outcome::UnknownTool, Value::Null),
         };
+        let at_ms = at_ms.saturating_add(late_ms);
         self.add(at_ms, EventKind::Result { call, outcome, value });
         self.calls_of_turn += 1;
         let place = usize::try_from(self.turn.saturating_sub(1)).unwrap_or(usize::MAX);

@@ -73,8 +73,9 @@ pub fn list(texts: &Texts, cases: &[FrozenCase], style: Style) -> String {
         vec![id, hash, short_time(&case.frozen_at).to_string(), plain_short(&case.name, style.cells())]
     }));
     let columns = rows.first().map_or(0, Vec::len);
-    let cells: Vec<usize> =
-        (0..columns).map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0)).collect();
+    let cells: Vec<usize> = (0..columns)
+        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
+        .collect();
     let line = |row: &Vec<String>| {
         let padded = row.iter().zip(&cells).map(|(cell, cells)| pad_end(cell, *cells)).collect::<Vec<_>>();
         padded.join("  ").trim_end().to_owned() + "\n"

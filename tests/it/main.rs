@@ -17,6 +17,7 @@ mod crash;
 mod days;
 mod doctor;
 mod document;
+mod eval;
 mod field_reports;
 mod field_reports_meaning;
 mod fixtures;

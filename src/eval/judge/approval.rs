@@ -100,7 +100,9 @@ fn effective(events: &[Event]) -> BTreeSet<u64> {
     let lost_after: BTreeSet<u64> = events.iter().filter_map(is_lost_after).collect();
     let done = |event: &Event| match event.kind {
         EventKind::Result { call, outcome: Outcome::Ok, .. } | EventKind::StateChange { call, .. } => Some(call),
-        EventKind::Result { call, outcome: Outcome::ResponseLost, .. } => Some(call).filter(|call| lost_after.contains(call)),
+        EventKind::Result { call, outcome: Outcome::ResponseLost, .. } => {
+            Some(call).filter(|call| lost_after.contains(call))
+        }
         _ => None,
     };
     events.iter().filter_map(done).collect()
