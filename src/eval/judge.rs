@@ -462,7 +462,10 @@ fn has(text: &str, wanted: &str) -> bool {
 /// Changes of the collection that a pointer begins with.
 fn changes_at(events: &[Event], pointer: &str) -> Vec<u64> {
     let collection = pointer.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~");
-    let is_there = |event: &&Event| matches!(&event.kind, EventKind::StateChange { change, .. } if change.collection == collection);
+    let is_there = |event: &&Event| match &event.kind {
+        EventKind::StateChange { change, .. } => change.collection == collection,
+        _ => false,
+    };
     numbers(events.iter().filter(is_there))
 }
 

@@ -95,6 +95,7 @@ fn search(text: &str, markers: &[String], layers: &mut Vec<Encoding>) -> Option<
     }
     // Case counts in base64, so it is kept here.
     let joined: String = text.nfkc().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
+    // Letters may be written in fewer bytes than their normal form has, yet never in less than half of them.
     let shortest = markers.iter().filter(|marker| !marker.is_empty()).map(String::len).min()?;
     let mut descend = |encoding: Encoding, bytes: &[u8]| {
         layers.push(encoding);
@@ -119,7 +120,7 @@ fn search(text: &str, markers: &[String], layers: &mut Vec<Encoding>) -> Option<
     }
     // Digits are often written in pairs: 4f:50, \x4f\x50.
     let unpaired = without_separators(&joined);
-    for run in runs(&unpaired, |byte| byte.is_ascii_hexdigit(), 2 * shortest) {
+    for run in runs(&unpaired, |byte| byte.is_ascii_hexdigit(), shortest) {
         for start in 0..2 {
             if let Some(found) = descend(Encoding::Hex, &unhexed(&run[start..])) {
                 return Some(found);
@@ -127,7 +128,7 @@ fn search(text: &str, markers: &[String], layers: &mut Vec<Encoding>) -> Option<
         }
     }
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
-    for run in runs(&joined, is_base64, shortest + shortest / 3) {
+    for run in runs(&joined, is_base64, shortest * 2 / 3) {
         let standard: Vec<u8> = run
             .iter()
             .map(|byte| match byte {

@@ -1,5 +1,5 @@
-//! One trial of a case as it goes: turns, calls with their faults, approvals and limits, and the events of all that. The
-//! clock is the caller's: every step is told its milliseconds since the trial began.
+//! One trial of a case as it goes: turns, calls with their faults, approvals and limits, and the events of all that.
+//! The clock is the caller's: every step is told its milliseconds since the trial began.
 //!
 //! A call without a valid approval is made all the same; the judge looks at it afterwards.
 

@@ -261,13 +261,14 @@ impl<'c> World<'c> {
         self.state.record(collection, id.as_str()?).cloned()
     }
 
-    /// The prefix and a running number of the collection, past ids that are there.
+    /// The prefix and a running number of the collection, past ids that are there or were when the trial began.
     fn next_id(&mut self, collection: &str, prefix: &str) -> String {
+        let first: Vec<&str> = self.case.world.get(collection).into_iter().flatten().map(id_of).collect();
         let made = self.made.entry(collection.to_owned()).or_default();
         loop {
             *made += 1;
             let id = format!("{prefix}{made:04}");
-            if self.state.record(collection, &id).is_none() {
+            if !first.contains(&id.as_str()) && self.state.record(collection, &id).is_none() {
                 return id;
             }
         }

@@ -200,9 +200,9 @@ fn cases_use_each_check_fault_approval_state_and_limit() {
         cases.iter().flat_map(|(_, case)| case.checks.iter().flat_map(|check| conditions(&check.condition))).collect();
     let kinds = used(all.iter().map(|condition| condition.kind().to_owned()).collect());
     let expected = [
-        "any_of",
         "answer",
         "answer_has_state",
+        "any_of",
         "approval_integrity",
         "event_count",
         "metric",
