@@ -10,8 +10,8 @@
 //! - The same of paired observations: method 10 of R. G. Newcombe, Stat. Med. 17 (1998) 2635–2650.
 //! - Fisher's exact test, two-sided by the sum of all tables that are no likelier than the one seen.
 //! - McNemar's test, exact: the discordant pairs are a fair coin.
-//! - pass^k, how likely k trials all pass, from c of n: C(c,k)/C(n,k), unbiased: S. Yao et al., τ-bench, arXiv:2406.12045
-//!   (2024), after pass@k of M. Chen et al., arXiv:2107.03374 (2021).
+//! - pass^k, how likely k trials all pass, from c of n: C(c,k)/C(n,k), unbiased: S. Yao et al., τ-bench,
+//!   arXiv:2406.12045 (2024), after pass@k of M. Chen et al., arXiv:2107.03374 (2021).
 //! - Several tests together: S. Holm, Scand. J. Stat. 6 (1979) 65–70.
 
 /// Below this, and not at it, a difference is said to be beyond chance.
