@@ -24,6 +24,7 @@ pub mod demo;
 pub mod diagnose;
 pub mod digest;
 pub mod drafts;
+pub mod eval;
 pub mod hq;
 pub mod ingest;
 pub mod model;

@@ -10,6 +10,8 @@
 //! - The same of paired observations: method 10 of R. G. Newcombe, Stat. Med. 17 (1998) 2635–2650.
 //! - Fisher's exact test, two-sided by the sum of all tables that are no likelier than the one seen.
 //! - McNemar's test, exact: the discordant pairs are a fair coin.
+//! - pass^k, how likely k trials all pass, from c of n: C(c,k)/C(n,k), unbiased: S. Yao et al., τ-bench,
+//!   arXiv:2406.12045 (2024), after pass@k of M. Chen et al., arXiv:2107.03374 (2021).
 //! - Several tests together: S. Holm, Scand. J. Stat. 6 (1979) 65–70.
 
 /// Below this, and not at it, a difference is said to be beyond chance.
@@ -66,6 +68,19 @@ pub fn wilson(share: Share) -> Interval {
     let low = if share.hits == 0 { 0.0 } else { ((middle - half) / scale).max(0.0) };
     let high = if share.hits == share.of { 1.0 } else { ((middle + half) / scale).min(1.0) };
     Interval { low, high }
+}
+
+/// pass^k: the unbiased estimate of how likely `k` trials all pass, `C(hits,k) / C(of,k)`, which is the share of all
+/// choices of `k` of the trials made in which each passed. None when there are fewer trials than `k`.
+#[must_use]
+pub fn pass_power(share: Share, k: u64) -> Option<f64> {
+    if k > share.of {
+        return None;
+    }
+    if k > share.hits {
+        return Some(0.0);
+    }
+    Some((0..k).map(|i| float(share.hits - i) / float(share.of - i)).product())
 }
 
 /// The 95 % interval of `first − second` of two shares of different runs.

@@ -13,6 +13,7 @@ mod demo;
 mod diagnose;
 mod doctor;
 mod draft;
+mod eval;
 mod exit;
 mod explain;
 mod failure;
@@ -153,6 +154,14 @@ enum Command {
         subcommand_value_name = "명령"
     )]
     Demo(Box<demo::Args>),
+    /// 에이전트를 모의 도구로 시험합니다: 사례 살펴보기, 고정하기, 목록
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        subcommand_help_heading = "명령",
+        subcommand_value_name = "명령"
+    )]
+    Eval(eval::Args),
     /// 셸 자동 완성 스크립트를 냅니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Completions {
@@ -213,6 +222,7 @@ fn dispatch(texts: &Texts, command: Command) -> anyhow::Result<u8> {
         Command::Calls(args) => calls::run(texts, &args),
         Command::Bench(args) => bench::run(texts, *args),
         Command::Demo(args) => demo::run(texts, &args),
+        Command::Eval(args) => eval::run(texts, &args),
         Command::Completions { shell } => completions(&shell),
         Command::Man => man(),
     }

@@ -19,6 +19,7 @@ pub mod draft;
 pub mod drafts;
 pub mod drift;
 pub mod errors;
+pub mod eval;
 pub mod github;
 pub mod hq;
 pub mod issues;
@@ -67,6 +68,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("draft_prompt.j2", include_str!("templates/ko/draft_prompt.j2")),
     ("draft_words.j2", include_str!("templates/ko/draft_words.j2")),
     ("drift.j2", include_str!("templates/ko/drift.j2")),
+    ("eval.j2", include_str!("templates/ko/eval.j2")),
+    ("eval_problems.j2", include_str!("templates/ko/eval_problems.j2")),
     ("errors.j2", include_str!("templates/ko/errors.j2")),
     ("hq.j2", include_str!("templates/ko/hq.j2")),
     ("ingest_summary.j2", include_str!("templates/ko/ingest_summary.j2")),

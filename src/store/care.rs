@@ -39,6 +39,7 @@ const SPECIAL: &[(&str, TableClass)] = &[
     ("call_issues", TableClass::Log),
     ("bench_runs", TableClass::Log),
     ("bench_results", TableClass::Log),
+    ("eval_cases", TableClass::Log),
     ("judge_settings", TableClass::Settings),
     ("mask_key", TableClass::Secret),
     // Filled within a judgement and rolled back.
@@ -57,6 +58,7 @@ const IDENTITY: &[(&str, &[&str])] = &[
     ("tool_sets", &["tool_set"]),
     ("arg_shapes", &["args_shape", "key"]),
     ("model_drafts", &["provider", "model", "tool_sha256", "missing_keys", "prompt_version"]),
+    ("eval_cases", &["sha256"]),
 ];
 
 /// A table of this program.

@@ -22,6 +22,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0009_name_limits_of_tools.sql", include_str!("../../migrations/0009_name_limits_of_tools.sql")),
     ("0010_keep_model_drafts.sql", include_str!("../../migrations/0010_keep_model_drafts.sql")),
     ("0011_keep_bench_runs.sql", include_str!("../../migrations/0011_keep_bench_runs.sql")),
+    ("0012_keep_eval_cases.sql", include_str!("../../migrations/0012_keep_eval_cases.sql")),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -12,6 +12,7 @@ mod calls;
 pub mod care;
 mod compare;
 mod drafts;
+mod eval;
 mod hq;
 mod kin;
 mod mask;

@@ -20,6 +20,7 @@ mod demo_bench;
 mod demo_reports;
 mod doctor;
 mod document;
+mod eval;
 mod field_reports;
 mod field_reports_meaning;
 mod fixtures;

@@ -1,0 +1,277 @@
+//! From the verdicts of an experiment to a decision with its reasons, and figures: pass@1, pass^k, and the comparison
+//! with a baseline. Pure, and codes only.
+//!
+//! Blocking comes before holding, review and candidate in that order; every reason is given, also those that a
+//! graver one leaves without weight.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::case::CheckSeverity;
+use super::judge::Judgement;
+use crate::model::{EvalDecision, EvalVerdict};
+use crate::stats::{ALPHA, Share, mcnemar, pass_power, wilson};
+
+/// One judged trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgedTrial {
+    /// Id of the case.
+    pub case_id: String,
+    /// Which of its trials, from 1.
+    pub trial: u64,
+    /// What was judged.
+    pub judgement: Judgement,
+    /// Whether the semantic review has a doubt.
+    pub has_doubt: bool,
+}
+
+/// What an experiment was to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Ids of its cases.
+    pub cases: Vec<String>,
+    /// Trials of each.
+    pub trials: u64,
+    /// The share of trials that must pass: at it is enough.
+    pub threshold: f64,
+}
+
+/// Why a decision is as it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum DecisionReason {
+    /// A critical check failed.
+    CriticalViolation {
+        /// The case.
+        case_id: String,
+        /// The trial.
+        trial: u64,
+        /// The check.
+        check: String,
+    },
+    /// Trials did not give a verdict.
+    TrialsMissing {
+        /// Those with ERROR.
+        error: u64,
+        /// Those with UNKNOWN.
+        unknown: u64,
+        /// Those with CANCELLED.
+        cancelled: u64,
+        /// Those that were not made.
+        not_run: u64,
+    },
+    /// Every trial was not applicable: nothing was tried.
+    NothingTried,
+    /// The runner kept the target from something.
+    BlockedProposal {
+        /// The case.
+        case_id: String,
+        /// The trial.
+        trial: u64,
+    },
+    /// The semantic review has a doubt.
+    SemanticDoubt {
+        /// The case.
+        case_id: String,
+        /// The trial.
+        trial: u64,
+    },
+    /// Too few trials passed.
+    BelowThreshold {
+        /// Those that passed.
+        passed: u64,
+        /// Those with a verdict.
+        decided: u64,
+    },
+    /// Fewer cases pass than before, beyond chance.
+    Regression {
+        /// Cases that only the baseline passes.
+        baseline_only: u64,
+        /// Cases that only the candidate passes.
+        candidate_only: u64,
+        /// p of McNemar's exact test.
+        p: f64,
+    },
+}
+
+/// The decision of an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decided {
+    /// The decision.
+    pub decision: EvalDecision,
+    /// Every reason, the gravest first; empty for a candidate.
+    pub reasons: Vec<DecisionReason>,
+    /// Figures of each case, in order of id.
+    pub cases: Vec<CaseFigures>,
+    /// Figures of all.
+    pub total: Figures,
+    /// The comparison, when there is a baseline.
+    pub comparison: Option<Comparison>,
+}
+
+/// Figures of trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Those that passed.
+    pub passed: u64,
+    /// Those that passed or failed.
+    pub decided: u64,
+    /// pass@1: the share that passed; none when nothing was decided.
+    pub pass_at_1: Option<f64>,
+    /// Lower end of Wilson's 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// Figures of a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseFigures {
+    /// The case.
+    pub case_id: String,
+    /// Its trials.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// pass^k for k from 1 to the number of decided trials: how likely k trials all pass.
+    pub pass_power: Vec<f64>,
+}
+
+/// Candidate and baseline on the same cases. A case passes when each of its trials does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Cases that both pass.
+    pub both: u64,
+    /// Cases that only the baseline passes.
+    pub baseline_only: u64,
+    /// Cases that only the candidate passes.
+    pub candidate_only: u64,
+    /// Cases that neither passes.
+    pub neither: u64,
+    /// Cases that lack a verdict on one of the sides.
+    pub left_out: u64,
+    /// p of McNemar's exact test.
+    pub p: f64,
+    /// Whether the difference is within chance.
+    pub within_chance: bool,
+}
+
+/// Decides on a candidate.
+#[must_use]
+pub fn decide(plan: &Plan, candidate: &[JudgedTrial], baseline: Option<&[JudgedTrial]>) -> Decided {
+    let mut trials: Vec<&JudgedTrial> = candidate.iter().filter(|trial| plan.cases.contains(&trial.case_id)).collect();
+    trials.sort_by(|one, other| (&one.case_id, one.trial).cmp(&(&other.case_id, other.trial)));
+    let total = figures(&trials);
+    let comparison = baseline.map(|baseline| compare(plan, &trials, baseline));
+    let mut reasons = Vec::new();
+    for trial in &trials {
+        let is_critical = |severity: CheckSeverity| severity == CheckSeverity::Critical;
+        let failed = trial.judgement.checks.iter().filter(|check| check.verdict == EvalVerdict::Fail);
+        reasons.extend(failed.filter(|check| is_critical(check.severity)).map(|check| {
+            DecisionReason::CriticalViolation {
+                case_id: trial.case_id.clone(),
+                trial: trial.trial,
+                check: check.id.clone(),
+            }
+        }));
+    }
+    let is_blocked = !reasons.is_empty();
+    reasons.extend(missing(plan, &trials));
+    let is_held = reasons.iter().any(|reason| !matches!(reason, DecisionReason::CriticalViolation { .. }));
+    let before = reasons.len();
+    for trial in &trials {
+        let (case_id, number) = (&trial.case_id, trial.trial);
+        if !trial.judgement.blocked_proposals.is_empty() {
+            reasons.push(DecisionReason::BlockedProposal { case_id: case_id.clone(), trial: number });
+        }
+        if trial.has_doubt {
+            reasons.push(DecisionReason::SemanticDoubt { case_id: case_id.clone(), trial: number });
+        }
+    }
+    if total.pass_at_1.is_some_and(|rate| rate < plan.threshold) {
+        reasons.push(DecisionReason::BelowThreshold { passed: total.passed, decided: total.decided });
+    }
+    if let Some(found) = &comparison
+        && found.baseline_only > found.candidate_only
+        && !found.within_chance
+    {
+        reasons.push(DecisionReason::Regression {
+            baseline_only: found.baseline_only,
+            candidate_only: found.candidate_only,
+            p: found.p,
+        });
+    }
+    let decision = if is_blocked {
+        EvalDecision::Blocked
+    } else if is_held {
+        EvalDecision::Held
+    } else if reasons.len() > before {
+        EvalDecision::Review
+    } else {
+        EvalDecision::Candidate
+    };
+    let cases: BTreeSet<&String> = plan.cases.iter().collect();
+    let of_case = |id: &&String| {
+        let own: Vec<&JudgedTrial> = trials.iter().copied().filter(|trial| trial.case_id == **id).collect();
+        let figures = figures(&own);
+        let share = Share { hits: figures.passed, of: figures.decided };
+        let pass_power = (1..=share.of).filter_map(|k| pass_power(share, k)).collect();
+        CaseFigures { case_id: (*id).clone(), figures, pass_power }
+    };
+    Decided { decision, reasons, cases: cases.iter().map(of_case).collect(), total, comparison }
+}
+
+fn missing(plan: &Plan, trials: &[&JudgedTrial]) -> Option<DecisionReason> {
+    let count = |verdict: EvalVerdict| trials.iter().filter(|trial| trial.judgement.verdict == verdict).count() as u64;
+    let made: BTreeSet<(&str, u64)> = trials.iter().map(|trial| (trial.case_id.as_str(), trial.trial)).collect();
+    let cases: BTreeSet<&String> = plan.cases.iter().collect();
+    let planned = cases.iter().flat_map(|case| (1..=plan.trials).map(move |trial| (case.as_str(), trial)));
+    let not_run = planned.filter(|trial| !made.contains(trial)).count() as u64;
+    let [error, unknown, cancelled] = [EvalVerdict::Error, EvalVerdict::Unknown, EvalVerdict::Cancelled].map(count);
+    if error + unknown + cancelled + not_run > 0 {
+        return Some(DecisionReason::TrialsMissing { error, unknown, cancelled, not_run });
+    }
+    (count(EvalVerdict::NotApplicable) == trials.len() as u64).then_some(DecisionReason::NothingTried)
+}
+
+fn figures(trials: &[&JudgedTrial]) -> Figures {
+    let count = |verdict: EvalVerdict| trials.iter().filter(|trial| trial.judgement.verdict == verdict).count() as u64;
+    let passed = count(EvalVerdict::Pass);
+    let decided = passed + count(EvalVerdict::Fail);
+    let share = Share { hits: passed, of: decided };
+    let interval = wilson(share);
+    let pass_at_1 = (decided > 0).then(|| share.rate());
+    Figures { passed, decided, pass_at_1, low: interval.low, high: interval.high }
+}
+
+/// Whether each case passes; none for one whose trials lack a verdict.
+fn by_case<'t>(plan: &Plan, trials: impl Iterator<Item = &'t JudgedTrial>) -> BTreeMap<&'t str, Option<bool>> {
+    let mut found: BTreeMap<&str, (Option<bool>, u64)> = BTreeMap::new();
+    for trial in trials.filter(|trial| plan.cases.contains(&trial.case_id)) {
+        let (passes, made) = found.entry(&trial.case_id).or_insert((Some(true), 0));
+        *made += 1;
+        *passes = match trial.judgement.verdict {
+            EvalVerdict::Pass => *passes,
+            EvalVerdict::Fail => passes.map(|_| false),
+            _ => None,
+        };
+    }
+    found.into_iter().map(|(case, (passes, made))| (case, passes.filter(|_| made >= plan.trials))).collect()
+}
+
+fn compare(plan: &Plan, candidate: &[&JudgedTrial], baseline: &[JudgedTrial]) -> Comparison {
+    let candidate = by_case(plan, candidate.iter().copied());
+    let baseline = by_case(plan, baseline.iter());
+    let mut counts = [[0_u64; 2]; 2];
+    let mut left_out = 0;
+    for case in plan.cases.iter().collect::<BTreeSet<_>>() {
+        let of = |side: &BTreeMap<&str, Option<bool>>| side.get(case.as_str()).copied().flatten();
+        match (of(&baseline), of(&candidate)) {
+            (Some(before), Some(now)) => counts[usize::from(before)][usize::from(now)] += 1,
+            _ => left_out += 1,
+        }
+    }
+    let [[neither, candidate_only], [baseline_only, both]] = counts;
+    let p = mcnemar(baseline_only, candidate_only);
+    Comparison { both, baseline_only, candidate_only, neither, left_out, p, within_chance: p >= ALPHA }
+}
