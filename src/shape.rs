@@ -568,7 +568,7 @@ fn of_node(key: &NodeKey, a: &Node, b: &Node, found: &mut Vec<Difference>) {
     } else if kept_part {
         add(Kind::Nesting, "", above(&a.kept_above), above(&b.kept_above), nesting_rules(key, true));
     }
-    if part(&a.status, &b.status) {
+    if status_parts(a, b) {
         let status = |node: &Node| listed(&node.status, |status| status.as_str());
         add(Kind::Status, "", status(a), status(b), status_rules(key, a, b));
     }
@@ -639,6 +639,26 @@ fn nesting_rules(key: &NodeKey, parts: bool) -> &'static [Rule] {
     }
 }
 
+/// Whether status is used in another way. That a call failed is a value, like what it returned: errors tell only when
+/// the other side has errors that its status does not.
+fn status_parts(a: &Node, b: &Node) -> bool {
+    let apart_from_errors = |node: &Node| {
+        let mut status = node.status.clone();
+        status.remove(&StatusUse::Error);
+        status
+    };
+    part(&apart_from_errors(a), &apart_from_errors(b)) || loses_errors(a, b)
+}
+
+/// Whether one side tells by status of the errors that the other only names (`error.type`).
+fn loses_errors(a: &Node, b: &Node) -> bool {
+    let in_status = |node: &Node| node.status.contains_key(&StatusUse::Error);
+    let beside_it =
+        |node: &Node| node.attributes.values().any(|one| one.need == Some(Need::ErrorType) && one.present.fine > 0);
+    let lost = |own: &Node, other: &Node| in_status(own) && !beside_it(own) && beside_it(other) && !in_status(other);
+    lost(a, b) || lost(b, a)
+}
+
 /// OK and UNSET are read alike; what counts is whether a status is ever set, and whether it is there.
 fn status_rules(key: &NodeKey, a: &Node, b: &Node) -> &'static [Rule] {
     let is_set = |node: &Node| node.status.keys().any(|status| matches!(status, StatusUse::Ok | StatusUse::Error));
@@ -647,7 +667,7 @@ fn status_rules(key: &NodeKey, a: &Node, b: &Node) -> &'static [Rule] {
         &[]
     } else if is_broken(a) != is_broken(b) {
         Need::StatusThere.rules()
-    } else if is_set(a) != is_set(b) {
+    } else if is_set(a) != is_set(b) || loses_errors(a, b) {
         Need::Status.rules()
     } else {
         &[]

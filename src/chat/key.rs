@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A key shorter than this is a placeholder, as servers of closed networks want one (`EMPTY`): taking it out of texts
-/// would tear words apart.
+/// A key shorter than this is taken out where it stands as a word of its own: a placeholder, as servers of closed
+/// networks want one (`EMPTY`), may be a part of others.
 const SECRET_CHARS: usize = 8;
 /// What stands in its place.
 const REMOVED: &str = "***";
@@ -25,10 +25,31 @@ impl Key {
         &self.0
     }
 
-    /// The text without the key.
+    /// The text without the key, as it is and as JSON writes it within a text.
     #[must_use]
     pub fn removed_from(&self, text: &str) -> String {
-        if self.0.chars().count() < SECRET_CHARS { text.to_owned() } else { text.replace(&self.0, REMOVED) }
+        let written = serde_json::Value::from(self.0.as_str()).to_string();
+        let written = written.trim_start_matches('"').strip_suffix('"').unwrap_or(&self.0);
+        let clean = self.without(text, &self.0);
+        if written == self.0 { clean } else { self.without(&clean, written) }
+    }
+
+    fn without(&self, text: &str, key: &str) -> String {
+        if self.0.chars().count() >= SECRET_CHARS {
+            return text.replace(key, REMOVED);
+        }
+        let mut clean = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(key) {
+            let end = at + key.len();
+            let before = rest[..at].chars().next_back().or_else(|| clean.chars().next_back());
+            let joins = |next: Option<char>| next.is_some_and(char::is_alphanumeric);
+            let stands_alone = !joins(before) && !joins(rest[end..].chars().next());
+            clean.push_str(&rest[..at]);
+            clean.push_str(if stands_alone { REMOVED } else { key });
+            rest = &rest[end..];
+        }
+        clean + rest
     }
 }
 

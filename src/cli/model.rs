@@ -34,7 +34,7 @@ pub(crate) enum ModelChoice {
 
 /// Why a text names no model.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error("script, anthropic:NAME or openai:NAME")]
+#[error("`script`, `anthropic:이름`, `openai:이름` 가운데 하나를 적으세요")]
 pub(crate) struct NoModel;
 
 impl FromStr for ModelChoice {
@@ -69,12 +69,23 @@ pub(crate) struct PriceArg {
     price: Price,
 }
 
-impl FromStr for PriceArg {
-    type Err = NotAnAmount;
+/// Why a text is no price.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("입력과 출력의 값을 쉼표로 나누어 `3,15` 나 `모델=3,15` 처럼 적으세요")]
+pub(crate) struct NotAPrice;
 
-    fn from_str(text: &str) -> Result<Self, NotAnAmount> {
+impl From<NotAnAmount> for NotAPrice {
+    fn from(_: NotAnAmount) -> Self {
+        Self
+    }
+}
+
+impl FromStr for PriceArg {
+    type Err = NotAPrice;
+
+    fn from_str(text: &str) -> Result<Self, NotAPrice> {
         let (model, amounts) = text.rsplit_once('=').map_or((None, text), |(model, rest)| (Some(model), rest));
-        let (input, output) = amounts.split_once(',').ok_or(NotAnAmount)?;
+        let (input, output) = amounts.split_once(',').ok_or(NotAPrice)?;
         let model = model.map(|model| model.trim().to_owned());
         Ok(Self { model, price: Price { input: input.parse()?, output: output.parse()? } })
     }
@@ -100,7 +111,7 @@ pub(crate) struct ModelOptions {
     #[arg(long, value_name = "수")]
     pub(crate) max_calls: Option<u64>,
     /// 모델에 쓰는 돈을 이만큼(달러)까지만. --price 가 있어야 합니다
-    #[arg(long, value_name = "달러")]
+    #[arg(long, value_name = "달러", allow_negative_numbers = true, value_parser = amount)]
     pub(crate) max_cost: Option<Usd>,
     /// 입력, 출력 토큰 백만 개의 값(달러): 3,15 또는 모델=3,15
     #[arg(long, value_name = "입력,출력")]
@@ -131,6 +142,10 @@ pub(crate) struct ModelOptions {
     pub(crate) model_retries: u32,
 }
 
+fn amount(text: &str) -> Result<Usd, String> {
+    text.parse().map_err(|_| "0 이상의 금액을 `0.5` 처럼 적으세요".to_owned())
+}
+
 impl ModelArgs {
     /// The model that is chosen; `script` makes the one of the command. To be called once a command: with `--replay`
     /// each model begins at the first reply.
@@ -139,11 +154,21 @@ impl ModelArgs {
         budget: &Budget,
         script: impl FnOnce() -> Box<dyn ChatModel>,
     ) -> Result<Box<dyn ChatModel>, Failure> {
+        self.options.refuse_unused(std::slice::from_ref(&self.model))?;
         self.options.open(&self.model, budget, script)
     }
 }
 
 impl ModelOptions {
+    /// Refuses a record that no model would write or be read from: a script is asked over no network.
+    pub(crate) fn refuse_unused(&self, models: &[ModelChoice]) -> Result<(), Failure> {
+        let is_unused = self.record.is_some() || self.replay.is_some();
+        if is_unused && models.iter().all(|model| named(model).is_none()) {
+            return Err(Failure::usage("model_record_unused"));
+        }
+        Ok(())
+    }
+
     /// What may be spent, over all models that are given it.
     pub(crate) fn budget(&self) -> Result<Budget, Failure> {
         if self.max_cost.is_some() && self.price.is_empty() {

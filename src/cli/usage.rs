@@ -33,11 +33,27 @@ pub(crate) fn report(texts: &Texts, error: &clap::Error) -> ExitCode {
             ] {
                 values.insert(name, error.get(context).map(plain).unwrap_or_default());
             }
-            values.insert("message", std::error::Error::source(error).map(ToString::to_string).unwrap_or_default());
+            let message = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+            if kind == ErrorKind::ValueValidation {
+                let told = match message.rsplit_once(" is not in ") {
+                    Some((_, range)) => ("range", in_words(range)),
+                    // The readers of this program speak for themselves, those of the libraries in English.
+                    None if !message.is_ascii() => ("told", message.clone()),
+                    None => ("told", String::new()),
+                };
+                values.insert(told.0, told.1);
+            }
+            values.insert("message", message);
             terminal::tell(&errors::error(texts, "usage", &values));
             ExitCode::from(exit::USAGE)
         }
     }
+}
+
+/// A range of whole numbers as people write it: `1..=10` is `1~10`.
+fn in_words(range: &str) -> String {
+    let (least, most) = range.split_once("..").unwrap_or((range, ""));
+    format!("{least}~{}", most.trim_start_matches('='))
 }
 
 const fn problem(kind: ErrorKind) -> &'static str {

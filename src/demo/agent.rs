@@ -296,13 +296,17 @@ impl Agent {
 
 /// Which faults hit from which call on: each waits for its call, by number from 0, and for one that it can hit.
 ///
-/// A call swallowed ends the work, so that it comes last.
+/// A call swallowed ends the work, so that it comes last of those that have a call.
 fn plan(config: &AgentConfig, question: &Question) -> Vec<(u64, Fault)> {
     let mut faults = config.faults.clone();
-    faults.sort_by_key(|fault| {
-        (*fault == Fault::SwallowError, draw(config.seed, &["order", &question.text, fault.as_str()]))
-    });
+    faults.sort_by_key(|fault| draw(config.seed, &["order", &question.text, fault.as_str()]));
     faults.dedup();
+    // A call that fails is made again as a rule: even a question that needs one call has room for two.
+    let room = question.tools.len().max(2).min(faults.len());
+    if let Some(at) = faults.iter().position(|fault| *fault == Fault::SwallowError) {
+        let swallowed = faults.remove(at);
+        faults.insert(if at < room { room - 1 } else { faults.len() }, swallowed);
+    }
     let calls = question.tools.len().max(faults.len()).max(1) as u64;
     let first = below(calls, config.seed, &["call", &question.text]);
     let mut numbers: Vec<u64> = (0..faults.len() as u64).map(|more| (first + more) % calls).collect();

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::agent::AgentTexts;
 use super::telemetry::http_client;
 use super::tools::{FailureKind, Reply, ToolFailure, ToolUse, Toolbox, Words};
+use crate::chat::key::Key;
 
 /// Longest time of one request.
 const REQUEST_TIME: Duration = Duration::from_secs(30);
@@ -90,6 +91,8 @@ pub struct Sandbox {
     client: Client,
     base: Url,
     token: HeaderValue,
+    /// The token once more: what the sandbox says goes into traces and answers, where it has no place.
+    secret: Option<Key>,
     tools: Vec<Offered>,
     guarded: BTreeSet<String>,
     now: Option<String>,
@@ -129,6 +132,7 @@ impl Sandbox {
         base.set_path(&path);
         let mut token = HeaderValue::from_str(&format!("Bearer {}", access.token)).map_err(|_| AccessError::Token)?;
         token.set_sensitive(true);
+        let secret = Key::new(&access.token);
         let client = http_client(base.scheme() == "https", REQUEST_TIME).map_err(|_| AccessError::Client)?;
         let approval = AgentTexts::shipped().approval_words;
         let speaks = |text: &str| approval.iter().any(|word| text.to_lowercase().contains(word.as_str()));
@@ -137,7 +141,7 @@ impl Sandbox {
         };
         let guarded = tools.iter().filter(guarded).map(|tool| tool.name.clone()).collect();
         let (limit, words) = (AtomicBool::new(false), Words::shipped());
-        Ok(Self { client, base, token, tools, guarded, now, memory, limit, words })
+        Ok(Self { client, base, token, secret, tools, guarded, now, memory, limit, words })
     }
 
     fn failure(&self, kind: FailureKind, words: &str, value: &str) -> ToolFailure {
@@ -164,7 +168,9 @@ impl Sandbox {
         let mut body = Vec::new();
         match response.take(REPLY_BYTES + 1).read_to_end(&mut body) {
             Ok(length) if length as u64 <= REPLY_BYTES => {
-                Heard::Answer(status, serde_json::from_slice(&body).unwrap_or_default())
+                let text = String::from_utf8_lossy(&body);
+                let text = self.secret.as_ref().map_or_else(|| text.to_string(), |secret| secret.removed_from(&text));
+                Heard::Answer(status, serde_json::from_str(&text).unwrap_or_default())
             }
             _ => Heard::Lost,
         }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, IntoFuture as _};
 use std::io;
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use super::clock::Clock;
 use super::questions::Question;
 use super::sandbox::{Access, Memory, Offered, Sandbox};
 use super::telemetry::{Telemetry, TraceError};
-use super::tools::Toolbox;
+use super::tools::{Reply, ToolUse, Toolbox};
 use crate::chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 use crate::model::{DeclaredParam, ToolDefinition};
 use crate::render::{Texts, agent as words};
@@ -62,7 +62,8 @@ impl Default for Limits {
             trials: 1_000,
             turns: 200,
             at_once: 16,
-            drain_time: Duration::from_secs(10),
+            // A call of the sandbox may take half a minute, and the turn has to end behind it.
+            drain_time: Duration::from_secs(40),
         }
     }
 }
@@ -105,10 +106,16 @@ pub struct Totals {
     pub duplicates: u64,
     /// Requests refused.
     pub refused: u64,
+    /// Turns whose trace could not be kept.
+    pub traces_lost: u64,
+    /// Turns that were cut off by the end of serving: without an answer, without a trace.
+    pub cut: u64,
 }
 
 #[derive(Debug, Default)]
 struct Counts {
+    under_way: AtomicU64,
+    traces_lost: AtomicU64,
     turns: AtomicU64,
     duplicates: AtomicU64,
     refused: AtomicU64,
@@ -196,6 +203,23 @@ struct Shared {
     trials: Mutex<Trials>,
     counts: Counts,
     places: Semaphore,
+    is_stopping: Arc<AtomicBool>,
+}
+
+/// Tools of a turn that is given up when serving ends: behind the call under way nothing more is done.
+struct Stoppable {
+    toolbox: Arc<dyn Toolbox>,
+    is_stopping: Arc<AtomicBool>,
+}
+
+impl Toolbox for Stoppable {
+    fn call(&self, call: &ToolUse<'_>) -> Reply {
+        self.toolbox.call(call)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_stopping.load(Ordering::Relaxed) || self.toolbox.is_cancelled()
+    }
 }
 
 fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -221,7 +245,8 @@ impl ChatModel for OneModel<'_> {
     }
 }
 
-/// Serves on a bound socket until told to stop, and returns when the turns under way are answered.
+/// Serves on a bound socket until told to stop, and returns when the turns under way are answered: they do not ask
+/// further, and their runs end as cancelled.
 ///
 /// `begin` is called when requests can be taken; it returns what ends when serving should stop. It runs inside the
 /// runtime, so that it may ask for signals.
@@ -249,22 +274,32 @@ where
         tell: setup.tell,
         trials: Mutex::default(),
         counts: Counts::default(),
+        is_stopping: Arc::default(),
     });
     let drain = shared.limits.drain_time;
     let served = runtime.block_on(serve(listener, Arc::clone(&shared), begin));
-    // A turn that waits for a model which does not answer is given up.
-    runtime.shutdown_timeout(drain);
+    // A turn whose asker left goes on for its trace; one that was waited for already is given up.
+    let has_time_left = served.as_ref().is_ok_and(|is_drained| *is_drained);
+    runtime.shutdown_timeout(if has_time_left { drain } else { Duration::ZERO });
     served?;
     let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
     let counts = &shared.counts;
-    Ok(Totals { turns: read(&counts.turns), duplicates: read(&counts.duplicates), refused: read(&counts.refused) })
+    Ok(Totals {
+        turns: read(&counts.turns),
+        duplicates: read(&counts.duplicates),
+        refused: read(&counts.refused),
+        traces_lost: read(&counts.traces_lost),
+        cut: read(&counts.under_way),
+    })
 }
 
-async fn serve<S>(listener: TcpListener, shared: Arc<Shared>, begin: impl FnOnce() -> io::Result<S>) -> io::Result<()>
+/// Whether every request was answered in time when it was told to stop.
+async fn serve<S>(listener: TcpListener, shared: Arc<Shared>, begin: impl FnOnce() -> io::Result<S>) -> io::Result<bool>
 where
     S: Future<Output = ()> + Send + 'static,
 {
     let drain = shared.limits.drain_time;
+    let is_stopping = Arc::clone(&shared.is_stopping);
     let router =
         Router::new().fallback(handle).layer(DefaultBodyLimit::max(shared.limits.body_bytes)).with_state(shared);
     let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -272,15 +307,16 @@ where
     let (stopping, stopped) = oneshot::channel();
     let signal = async move {
         stop.await;
+        is_stopping.store(true, Ordering::Relaxed);
         stopping.send(()).ok();
     };
     let serving = axum::serve(listener, router).with_graceful_shutdown(signal).into_future();
     tokio::select! {
-        done = serving => done,
+        done = serving => done.map(|()| true),
         () = async {
             stopped.await.ok();
             tokio::time::sleep(drain).await;
-        } => Ok(()),
+        } => Ok(false),
     }
 }
 
@@ -388,10 +424,13 @@ impl Shared {
         trial.turns += 1;
         let before = trial.conversation.messages.len();
         let question = Question::free(&turn.message.content);
+        self.counts.under_way.fetch_add(1, Ordering::Relaxed);
         let (outcome, kept) = agent.go_on(&mut OneModel { shared: self }, &mut trial.conversation, &question);
         self.counts.turns.fetch_add(1, Ordering::Relaxed);
         (self.tell)(&Event::Turn(&outcome));
+        self.counts.under_way.fetch_sub(1, Ordering::Relaxed);
         if let Err(error) = &kept {
+            self.counts.traces_lost.fetch_add(1, Ordering::Relaxed);
             (self.tell)(&Event::TraceLost(error));
         }
         let failed = matches!(outcome.ending, Ending::ModelFailed(_));
@@ -424,6 +463,7 @@ impl Shared {
                 Sandbox::new(access, turn.tools.clone(), &turn.business_rules, turn.now.clone(), Arc::clone(memory));
             Arc::new(sandbox.map_err(|error| refusal(StatusCode::UNPROCESSABLE_ENTITY, "bad_sandbox", error))?)
         };
+        let toolbox = Arc::new(Stoppable { toolbox, is_stopping: Arc::clone(&self.is_stopping) });
         Ok(Agent::new(config, toolbox, Arc::clone(&self.clock), Arc::clone(&self.telemetry)))
     }
 

@@ -98,6 +98,12 @@ pub fn trace_lost(texts: &Texts, message: &str) -> String {
     text(texts, &Values { kind: "trace_lost", value: message, ..Values::default() }) + "\n"
 }
 
+/// That turns were cut off when serving ended. A line.
+#[must_use]
+pub fn turns_cut(texts: &Texts, turns: u64) -> String {
+    text(texts, &Values { kind: "turns_cut", turns, ..Values::default() }) + "\n"
+}
+
 /// The sums of a server at its end. A line.
 #[must_use]
 pub fn served(texts: &Texts, turns: u64, duplicates: u64, refused: u64) -> String {

@@ -263,7 +263,7 @@ fn every_text_is_there_and_polite() {
                  model_no_key model_no_price model_setup model_unreachable model_timed_out model_redirected \
                  model_status model_unreadable model_cap_calls model_cap_cost model_nothing_left \
                  model_not_recorded model_record_unreadable model_record_not_written draft_model_missing \
-                 draft_model_unused"
+                 draft_model_unused model_record_unused"
         .split_whitespace()
     {
         let told = errors::error(&texts, kind, &BTreeMap::new());

@@ -241,6 +241,41 @@ fn status_that_is_never_set_is_told() {
     assert_eq!(absent, (1, vec![format!("status execute_tool : {ALL}")]));
 }
 
+/// Whether calls failed is what happened, not how it is written.
+#[test]
+fn errors_on_one_side_alone_are_the_same() {
+    let files = Files::new();
+    let run = |number: u64, codes: &[u64]| {
+        let mut spans = agent(number, codes.len() as u64);
+        for (call, code) in calls(&mut spans).zip(codes) {
+            call["status"]["code"] = json!(code);
+            without(call, "error.type");
+            if *code == 2 {
+                let attribute = json!({"key": "error.type", "value": {"stringValue": "tool_error"}});
+                call["attributes"].as_array_mut().unwrap().push(attribute);
+            }
+        }
+        spans
+    };
+    let unset = files.write("unset.jsonl", &run(1, &[0; 20]));
+    for (name, codes) in [("one.jsonl", vec![2]), ("many.jsonl", [[2, 0]; 10].concat())] {
+        let other = files.write(name, &run(2, &codes));
+        for (a, b) in [(&unset, &other), (&other, &unset)] {
+            let output = taco_trace(&["shape", "diff", a, b]);
+            assert_eq!(output.status.code(), Some(0), "{name}: {}", stdout(&output));
+            assert!(stdout(&output).contains("모양이 같습니다."), "{name}: {}", stdout(&output));
+        }
+    }
+}
+
+#[test]
+fn errors_that_only_one_status_tells_are_told() {
+    let silent = changed(|spans| {
+        calls(spans).filter(|span| span["status"]["code"] == 2).for_each(|span| span["status"] = json!({"code": 1}));
+    });
+    assert_eq!(silent, (1, vec!["status execute_tool : timeout_exceeded error_hidden".to_owned()]));
+}
+
 #[test]
 fn a_span_more_that_no_rule_needs_is_told_and_no_failure() {
     let extra = changed(|spans| spans.push(span(2, 90, Some(1), "GET /budget/17", 0, &[])));

@@ -219,8 +219,9 @@ fn serve_turns(texts: &Texts, args: &ServeArgs) -> anyhow::Result<u8> {
     let model = open_model(&args.agent)?;
     let config = config(texts, &args.agent)?;
     let telemetry = Arc::new(telemetry(&args.agent, None)?);
-    let listener = TcpListener::bind(&*args.listen).map_err(|error| listen_failure(&args.listen, &error))?;
-    let address = listener.local_addr().map_err(|error| listen_failure(&args.listen, &error))?;
+    let listener =
+        TcpListener::bind(&*args.listen).map_err(|error| listen_failure(&args.listen, &error).with("needed", 8750))?;
+    let address = listener.local_addr().map_err(|error| listen_failure(&args.listen, &error).with("needed", 8750))?;
     let (told, faults, quiet) = (Texts::korean(), args.agent.faults.clone(), args.quiet);
     let setup = serve::Setup {
         limits: serve::Limits::default(),
@@ -238,6 +239,7 @@ fn serve_turns(texts: &Texts, args: &ServeArgs) -> anyhow::Result<u8> {
     };
     let begin = || {
         let stop = signals()?;
+        leave_at_second_signal()?;
         if !address.ip().is_loopback() {
             terminal::tell(&words::open_to_all(texts, &address.to_string()));
         }
@@ -255,7 +257,27 @@ fn serve_turns(texts: &Texts, args: &ServeArgs) -> anyhow::Result<u8> {
     if !args.quiet {
         terminal::tell(&words::served(texts, totals.turns, totals.duplicates, totals.refused));
     }
-    Ok(exit::OK)
+    if totals.cut > 0 {
+        terminal::tell(&words::turns_cut(texts, totals.cut));
+    }
+    Ok(if totals.cut + totals.traces_lost > 0 { exit::UNREADABLE } else { exit::OK })
+}
+
+/// Who asks a second time does not want to wait for turns under way.
+fn leave_at_second_signal() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        for _ in 0..2 {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        }
+        std::process::exit(i32::from(exit::INTERRUPTED));
+    });
+    Ok(())
 }
 
 fn open_model(args: &AgentArgs) -> Result<Box<dyn ChatModel>, Failure> {

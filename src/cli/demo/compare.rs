@@ -30,14 +30,15 @@ pub(crate) struct Args {
     /// 모델: script(정해진 대로, 기본), anthropic:이름, openai:이름(여러 번 쓸 수 있습니다)
     #[arg(long, value_name = "모델", default_value = "script", hide_default_value = true)]
     model: Vec<ModelChoice>,
-    /// 모델마다 물을 질문 수(기본 20)
+    /// 모델마다 물을 질문 수(기본 20, 24까지)
     #[arg(
         long,
         value_name = "수",
         visible_alias = "runs",
         default_value_t = 20,
         hide_default_value = true,
-        value_parser = clap::value_parser!(u64).range(1..=10_000)
+        // There are no more: the same question asked again is no further pair.
+        value_parser = clap::value_parser!(u64).range(1..=24)
     )]
     questions: u64,
     /// 시드(기본 1). 같은 시드는 같은 결과를 냅니다
@@ -91,6 +92,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let mut models = args.model.clone();
     let mut seen = std::collections::BTreeSet::new();
     models.retain(|model| seen.insert(model.clone()));
+    args.options.refuse_unused(&models)?;
     let how = (args.seed, "compare", Script::ByDescription);
     let opened = models.iter().map(|model| Player::open(model, &args.options, &budget, how));
     let mut players = opened.collect::<Result<Vec<_>, Failure>>()?;

@@ -148,6 +148,25 @@ fn two_faults_hit_two_calls() {
     assert_eq!(both, questions::shipped().len());
 }
 
+/// Where there are more faults than calls, none is always the one that has to stay out.
+#[test]
+fn of_all_faults_at_once_each_gets_its_share() {
+    let mut hit: BTreeMap<Fault, usize> = BTreeMap::new();
+    let mut runs = 0;
+    for seed in 0..5 {
+        for question in questions::shipped() {
+            let config = AgentConfig { faults: Fault::ALL.to_vec(), seed, ..shipped() };
+            let (outcome, _) = run(config, &mut careful(), &question);
+            runs += 1;
+            outcome.injected.iter().for_each(|injected| *hit.entry(injected.fault).or_default() += 1);
+        }
+    }
+    for fault in Fault::ALL {
+        let hits = hit.get(&fault).copied().unwrap_or_default();
+        assert!(hits * 5 >= runs, "{}: {hits} of {runs}", fault.as_str());
+    }
+}
+
 #[test]
 fn names_of_faults_are_read_back() {
     for fault in Fault::ALL {

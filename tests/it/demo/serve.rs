@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use taco_trace::chat::{ChatModel, Message};
+use taco_trace::chat::{ChatError, ChatModel, ChatReply, ChatRequest, Message};
 use taco_trace::demo::serve::{self, Limits, Setup, Totals};
 use taco_trace::demo::{LocalTools, SimulatedClock, Telemetry, TelemetrySetup, TraceText};
 use taco_trace::render::Texts;
@@ -608,6 +608,76 @@ fn script_follows_an_order_in_a_sandbox() {
     assert!(body["output"]["text"].as_str().unwrap().contains("d1"), "{body}");
     assert_eq!(sandbox.got()[0].body, json!({ "arguments": { "to": "kim@agency.example" } }));
     server.end();
+}
+
+/// A model that says when it is asked, and waits for a word before it replies.
+struct Waiting {
+    asked: Sender<()>,
+    go: Receiver<()>,
+    told: Told,
+}
+
+impl ChatModel for Waiting {
+    fn provider(&self) -> &str {
+        self.told.provider()
+    }
+
+    fn name(&self) -> &str {
+        self.told.name()
+    }
+
+    fn chat(&mut self, request: &ChatRequest) -> Result<ChatReply, ChatError> {
+        self.asked.send(()).ok();
+        self.go.recv().ok();
+        self.told.chat(request)
+    }
+}
+
+/// Serves, begins a turn, tells the server to stop while its model is asked, and waits until it takes no more.
+fn stopped_within_a_turn(limits: Limits) -> (Server, Sender<()>, JoinHandle<std::io::Result<String>>) {
+    let ((asked, is_asked), (word, go)) = (channel(), channel());
+    let mut server =
+        serve_with(Box::new(Waiting { asked, go, told: Told::new([asks(&[find()]), says("답")]) }), limits);
+    let address = server.address;
+    let answer = std::thread::spawn(move || {
+        let body = turn("찾아 주세요.", "e1").to_string();
+        let mut stream = TcpStream::connect(address)?;
+        write!(stream, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len())?;
+        stream.write_all(body.as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    });
+    is_asked.recv_timeout(PATIENCE).unwrap();
+    server.stop.take().unwrap().send(()).unwrap();
+    while TcpStream::connect(address).is_ok() {
+        std::thread::yield_now();
+    }
+    (server, word, answer)
+}
+
+#[test]
+fn turn_under_way_ends_as_cancelled_when_serving_ends() {
+    let (server, word, answer) = stopped_within_a_turn(Limits::default());
+    word.send(()).unwrap();
+    let answer = answer.join().unwrap().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("멈추었습니다"), "{answer}");
+    let totals = server.thread.join().unwrap().unwrap();
+    assert_eq!((totals.turns, totals.cut, totals.traces_lost), (1, 0, 0));
+    let spans = spans(&server.lines.text());
+    assert_eq!(attribute(of(&spans, "invoke_agent")[0], "error.type").as_deref(), Some("cancelled"));
+    assert!(of(&spans, "execute_tool").is_empty());
+}
+
+#[test]
+fn turn_that_does_not_end_is_cut_and_counted() {
+    let limits = Limits { drain_time: Duration::from_millis(1), ..Limits::default() };
+    let (server, word, answer) = stopped_within_a_turn(limits);
+    let totals = server.thread.join().unwrap().unwrap();
+    assert_eq!((totals.turns, totals.cut), (0, 1));
+    drop(word);
+    // Cut off, with or without an error of the connection.
+    assert!(!answer.join().unwrap().unwrap_or_default().contains("output"));
 }
 
 #[test]

@@ -213,8 +213,15 @@ fn key_shows_nothing_of_itself() {
     assert_eq!(format!("{key:?}"), "Key(***)");
     assert_eq!(key.removed_from(&format!("a{KEY}b{KEY}")), "a***b***");
     // What servers of closed networks want as a key is no secret, and may be a word.
-    assert_eq!(Key::new("EMPTY").unwrap().removed_from("the EMPTY set"), "the EMPTY set");
-    assert_eq!(Key::new("1234567").unwrap().removed_from("1234567"), "1234567");
+    // A short one is taken out as a word of its own alone.
+    assert_eq!(
+        Key::new("EMPTY").unwrap().removed_from("EMPTY: the EMPTY set, EMPTYING it"),
+        "***: the *** set, EMPTYING it"
+    );
+    assert_eq!(Key::new("1234567").unwrap().removed_from("1234567 x1234567"), "*** x1234567");
+    // As JSON writes it within a text.
+    let quoted = Key::new(r#"ab"c\d-KEYKEY"#).unwrap();
+    assert_eq!(quoted.removed_from(r#"{"text":"ab\"c\\d-KEYKEY"} ab"c\d-KEYKEY"#), r#"{"text":"***"} ***"#);
     assert_eq!(Key::new("12345678").unwrap().removed_from("12345678"), "***");
     assert_eq!(Key::new(" \n"), None);
     assert_eq!(without_key_words("말 sk-abc, task-1 sk- (sk-ant-x)"), "말 ***, task-1 sk- (***)");
