@@ -100,7 +100,7 @@ CREATE TABLE eval_decisions (
     decided_ns BIGINT NOT NULL
 );
 
--- One row per word of a person on a trial; beside what was judged, not over it.
+-- One row per word of a person on a trial, beside what was judged.
 CREATE TABLE eval_reviews (
     trial_id VARCHAR NOT NULL,
     opinion VARCHAR NOT NULL,
