@@ -110,7 +110,7 @@ fn a_wrong_token_is_401_and_says_no_more_than_a_trial_that_is_not_there() {
     assert_eq!(nowhere.get("status").body, wrong.get("status").body);
     // Nor does a path that is not there say that the trial is.
     assert_eq!(wrong.get("none").code(), UNAUTHORIZED);
-    for path in ["", "/", "/api", "/api/sandbox", "/status"] {
+    for path in ["", "/", "/api", "/status", "/api/other/t1"] {
         assert_eq!(Caller { path: path.to_owned(), ..right.clone() }.get("status").status, 404, "{path}");
     }
     let lower = Caller { authorization: format!("bearer {token}"), ..right };

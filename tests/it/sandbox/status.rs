@@ -95,6 +95,7 @@ fn a_request_that_is_none_is_refused_and_not_recorded() {
         ("400 empty", "POST", "tools/add", Vec::new(), (400, "bad_request")),
         ("400 no UTF-8", "POST", "tools/add", b"\"\xff\"".to_vec(), (400, "bad_request")),
         ("400 no object", "POST", "tools/add", text(json!([])), (400, "bad_request")),
+        ("400 array", "POST", "tools/add", text(json!([{"to": "a"}])), (400, "bad_request")),
         ("400 approval", "POST", "tools/add", text(json!({"approval_id": 1})), (400, "bad_request")),
         ("400 request", "POST", "approval-requests", text(json!({"reason": "r"})), (400, "bad_request")),
         ("400 deep", "POST", "tools/add", "[".repeat(100).into_bytes(), (400, "bad_request")),

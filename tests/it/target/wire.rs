@@ -130,6 +130,7 @@ fn an_answer_tells_its_text_proposals_other_events_and_usage() {
         json!({"output": {"text": "a"}, "events": {}}),
         json!({"output": {"text": "a"}, "usage": {"input_tokens": -1}}),
         json!({"output": {"text": "a"}, "usage": "many"}),
+        json!({"output": {"text": "a"}, "usage": [1, 2]}),
     ] {
         let found = read_answer(wrong.clone());
         assert!(matches!(found, Err(TargetError::Unreadable { .. })), "{wrong}: {found:?}");
