@@ -1,8 +1,8 @@
 //! The loop of the agent: ask the model, call the tools, tell the results, until there is an answer or no way to one.
 //!
-//! Every run is a trace after the GenAI semantic conventions: an `invoke_agent` root, below it a `chat` for each request
-//! to the model and an `execute_tool` for each call. Calls of one reply run beside one another. Messages are not
-//! recorded: they would tell which fault was injected.
+//! Every run is a trace after the GenAI semantic conventions: an `invoke_agent` root, below it a `chat` for each
+//! request to the model and an `execute_tool` for each call. Calls of one reply run beside one another. Messages are
+//! not recorded: they would tell which fault was injected.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

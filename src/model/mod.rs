@@ -11,6 +11,7 @@ pub mod demo;
 pub mod diagnosis;
 pub mod draft;
 pub mod eval;
+pub mod experiment;
 pub mod hq;
 pub mod issue;
 pub mod review;
@@ -24,6 +25,7 @@ pub use call::{CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, 
 pub use diagnosis::{ChosenDraft, Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use draft::{DraftQuestion, ModelDraft};
 pub use eval::{CaseProblem, EvalDecision, EvalVerdict, FrozenCase, SandboxAccess, TARGET_PROTOCOL};
+pub use experiment::{Experiment, ExperimentRole, TrialCheck, TrialEnd, TrialEvent, TrialStart};
 pub use issue::{Issue, IssueCode, Severity};
 pub use review::{Decided, HqDecision, Review, ReviewKind, is_blank};
 pub use span::{ArgsForm, CallArg, ChatCall, ChatFailure, JsonType, Operation, SpanLink, SpanRow, Status};

@@ -40,6 +40,18 @@ const SPECIAL: &[(&str, TableClass)] = &[
     ("bench_runs", TableClass::Log),
     ("bench_results", TableClass::Log),
     ("eval_cases", TableClass::Log),
+    ("eval_projects", TableClass::Log),
+    ("eval_experiments", TableClass::Log),
+    ("eval_experiment_cases", TableClass::Log),
+    ("eval_trial_starts", TableClass::Log),
+    ("eval_trial_ends", TableClass::Log),
+    ("eval_trial_traces", TableClass::Log),
+    ("eval_trial_events", TableClass::Log),
+    ("eval_trial_checks", TableClass::Log),
+    ("eval_decisions", TableClass::Log),
+    ("eval_reviews", TableClass::Log),
+    ("eval_tokens", TableClass::Log),
+    ("eval_token_revocations", TableClass::Log),
     ("judge_settings", TableClass::Settings),
     ("mask_key", TableClass::Secret),
     // Filled within a judgement and rolled back.
@@ -59,6 +71,11 @@ const IDENTITY: &[(&str, &[&str])] = &[
     ("arg_shapes", &["args_shape", "key"]),
     ("model_drafts", &["provider", "model", "tool_sha256", "missing_keys", "prompt_version"]),
     ("eval_cases", &["sha256"]),
+    ("eval_projects", &["project_id"]),
+    ("eval_experiments", &["experiment_id"]),
+    ("eval_trial_starts", &["trial_id"]),
+    ("eval_trial_ends", &["trial_id"]),
+    ("eval_tokens", &["token_id"]),
 ];
 
 /// A table of this program.

@@ -23,6 +23,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0010_keep_model_drafts.sql", include_str!("../../migrations/0010_keep_model_drafts.sql")),
     ("0011_keep_bench_runs.sql", include_str!("../../migrations/0011_keep_bench_runs.sql")),
     ("0012_keep_eval_cases.sql", include_str!("../../migrations/0012_keep_eval_cases.sql")),
+    ("0013_keep_experiments.sql", include_str!("../../migrations/0013_keep_experiments.sql")),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
