@@ -1,7 +1,7 @@
 //! A target in another language, with nothing but its standard library, plays cases through real sockets.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Python {
         let mut command = Command::new("python3");
         command.arg(script).env("TARGET_KEY", SECRET).stdin(Stdio::null()).stdout(Stdio::piped());
         let Ok(mut child) = command.spawn() else {
-            writeln!(std::io::stderr(), "skipped: python3 is not here").unwrap();
+            eprintln!("skipped: python3 is not here");
             return None;
         };
         let mut address = String::new();
