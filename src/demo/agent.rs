@@ -252,7 +252,7 @@ impl Agent {
             usage: Usage::default(),
             messages: &mut conversation.messages,
         };
-        let (ending, answer) = run.to_the_end(model);
+        let (ending, answer) = run.go_to_the_end(model);
         let Run { context, at, calls, injected, usage, .. } = run;
         let root = context.span();
         root.set_attributes([
@@ -347,7 +347,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn to_the_end(&mut self, model: &mut dyn ChatModel) -> (Ending, String) {
+    fn go_to_the_end(&mut self, model: &mut dyn ChatModel) -> (Ending, String) {
         let tools = self.agent.offers();
         loop {
             if self.agent.toolbox.is_cancelled() {

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use super::super::support_cli::{program, told};
 
+/// What is done to the spans.
+type Change<'c> = &'c dyn Fn(&mut Value);
+
 /// The traces of twenty questions.
 fn recorded(path: &Path, seed: &str) {
     let arguments = ["demo", "run", "--questions", "--simulated-time", "--seed", seed, "--fault", "slow", "--traces"];
@@ -55,7 +58,7 @@ fn two_runs_of_the_agent_have_one_shape_and_each_change_of_a_copy_is_named() {
     recorded(&b, "2");
     assert_eq!(diff(&a, &b), (Some(0), vec![]));
     let key = "gen_ai.tool.call.arguments";
-    let cases: [(&str, &dyn Fn(&mut Value)); 5] = [
+    let cases: [(&str, Change<'_>); 5] = [
         ("attribute_missing execute_tool gen_ai.tool.call.arguments", &|spans| {
             each(spans, |span| arguments(span).retain(|attribute| attribute["key"] != key))
         }),
