@@ -40,6 +40,12 @@ impl EvalVerdict {
             Self::NotApplicable => "NOT_APPLICABLE",
         }
     }
+
+    /// The verdict of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.as_str() == name)
+    }
 }
 
 /// What to do with a candidate, the gravest first.
@@ -69,6 +75,12 @@ impl EvalDecision {
             Self::Review => "review",
             Self::Candidate => "candidate",
         }
+    }
+
+    /// The decision of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|decision| decision.as_str() == name)
     }
 }
 

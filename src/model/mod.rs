@@ -25,7 +25,9 @@ pub use call::{CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, 
 pub use diagnosis::{ChosenDraft, Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use draft::{DraftQuestion, ModelDraft};
 pub use eval::{CaseProblem, EvalDecision, EvalVerdict, FrozenCase};
-pub use experiment::{Experiment, ExperimentRole, TrialCheck, TrialEnd, TrialEvent, TrialStart};
+pub use experiment::{
+    Experiment, ExperimentDecision, ExperimentRole, StoredTrial, TrialCheck, TrialEnd, TrialEvent, TrialStart,
+};
 pub use issue::{Issue, IssueCode, Severity};
 pub use review::{Decided, HqDecision, Review, ReviewKind, is_blank};
 pub use span::{ArgsForm, CallArg, ChatCall, ChatFailure, JsonType, Operation, SpanLink, SpanRow, Status};
