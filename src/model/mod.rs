@@ -24,7 +24,7 @@ pub use answer::{Cell, Column, Example, Relation, RelationColumn, Row};
 pub use call::{CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, RecordedCall, SpecGap, SpecGapReason};
 pub use diagnosis::{ChosenDraft, Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use draft::{DraftQuestion, ModelDraft};
-pub use eval::{CaseProblem, EvalDecision, EvalVerdict, FrozenCase};
+pub use eval::{CaseProblem, EvalDecision, EvalVerdict, FrozenCase, SandboxAccess, TARGET_PROTOCOL};
 pub use experiment::{
     Experiment, ExperimentDecision, ExperimentRole, StoredTrial, TrialCheck, TrialEnd, TrialEvent, TrialStart,
 };
