@@ -15,7 +15,7 @@ use super::support::{files_under, repository};
 const HANGUL_IN_CODE: [(&str, &str); 0] = [];
 
 /// Which other rooms a room may use. The line runs ingest, store, diagnose, render; cli uses every one.
-const ROOMS: [(&str, &[&str]); 22] = [
+const ROOMS: [(&str, &[&str]); 24] = [
     ("src/model/", &[]),
     ("src/digest.rs", &[]),
     ("src/near.rs", &[]),
@@ -28,9 +28,11 @@ const ROOMS: [(&str, &[&str]); 22] = [
     ("src/shape.rs", &["model"]),
     ("src/chat", &["digest"]),
     // `render` words the answers of its server.
-    ("src/demo", &["chat", "model", "render"]),
+    ("src/demo", &["chat", "model", "render", "spans"]),
     ("src/eval.rs", &["digest"]),
     ("src/eval/", &["digest", "model", "stats"]),
+    ("src/spans", &[]),
+    ("src/reference", &["chat", "eval"]),
     // `shape` adds spans up while they are read.
     ("src/ingest/", &["model", "digest", "shape"]),
     ("src/store/", &["model", "digest"]),
