@@ -26,6 +26,7 @@ pub mod diagnose;
 pub mod digest;
 pub mod drafts;
 pub mod eval;
+pub mod experiment;
 pub mod hq;
 pub mod ingest;
 pub mod model;
