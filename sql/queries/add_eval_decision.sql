@@ -1,0 +1,7 @@
+-- Adds a decision behind the newest one, also when the clock was set back.
+-- Parameters: the columns in order.
+INSERT INTO eval_decisions
+SELECT $1, $2, $3, $4, $5,
+    GREATEST($6, COALESCE(MAX(d.decided_ns) + 1, $6))
+FROM eval_decisions d
+WHERE d.experiment_id = $1;
