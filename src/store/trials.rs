@@ -7,7 +7,7 @@ use duckdb::{OptionalExt, Row, params};
 
 use super::{Store, StoreError};
 use crate::model::{
-    EvalVerdict, Experiment, ExperimentRole, GateAnswer, GateToken, KeptDecision, Opinion, PlannedTrial, Spent,
+    EvalDecision, EvalVerdict, Experiment, ExperimentRole, GateAnswer, GateToken, KeptDecision, Opinion, PlannedTrial, Spent,
     TrialCheck, TrialEvent, TrialReview, TrialState,
 };
 
@@ -150,6 +150,11 @@ impl Store {
     /// # Errors
     /// `Statement`.
     pub fn standing_decision(&self, experiment_id: &str) -> Result<Option<KeptDecision>, StoreError> {
+        Ok(self.newest_decision(experiment_id)?.and_then(|(kept, is_over)| (!is_over).then_some(kept)))
+    }
+
+    /// The newest decision on an experiment, and whether an attempt began after it.
+    fn newest_decision(&self, experiment_id: &str) -> Result<Option<(KeptDecision, bool)>, StoreError> {
         let sql = include_str!("../../sql/queries/eval_decision_of.sql");
         let read = |row: &Row<'_>| {
             let decided: String = row.get(2)?;
@@ -163,8 +168,8 @@ impl Store {
             .optional()
             .map_err(StoreError::statement("eval_decisions"))?;
         Ok(found.and_then(|(decided, is_over, (experiment_id, baseline_experiment_id, decided_at, decided_ns))| {
-            let decided = serde_json::from_str(&decided).ok().filter(|_| !is_over)?;
-            Some(KeptDecision { experiment_id, baseline_experiment_id, decided, decided_at, decided_ns })
+            let decided = serde_json::from_str(&decided).ok()?;
+            Some((KeptDecision { experiment_id, baseline_experiment_id, decided, decided_at, decided_ns }, is_over))
         }))
     }
 
@@ -254,8 +259,11 @@ impl Store {
             .optional()
             .map_err(StoreError::statement("eval_gate"))?;
         let Some(experiment_id) = newest else { return Ok(GateAnswer::NotFound) };
-        let standing = self.standing_decision(&experiment_id)?;
-        Ok(standing.map_or(GateAnswer::Undecided { experiment_id }, GateAnswer::Decided))
+        // No later attempt takes a critical violation back.
+        let stands =
+            |(kept, is_over): &(KeptDecision, bool)| !is_over || kept.decided.decision == EvalDecision::Blocked;
+        let standing = self.newest_decision(&experiment_id)?.filter(stands);
+        Ok(standing.map_or(GateAnswer::Undecided { experiment_id }, |(kept, _)| GateAnswer::Decided(kept)))
     }
 
     /// Ids of the projects, in order.
