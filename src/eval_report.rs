@@ -30,14 +30,15 @@ pub enum NotChosen {
     Ambiguous(Vec<String>),
 }
 
-/// The experiment with this id or this beginning of one, else the newest candidate, else the newest.
+/// The experiment with this id or this beginning of one, else the newest candidate, else the newest. The oldest stands
+/// first.
 ///
 /// # Errors
 /// When there is none, or more than one.
 pub fn choose<'e>(experiments: &'e [Experiment], asked: Option<&str>) -> Result<&'e Experiment, NotChosen> {
     let Some(asked) = asked else {
-        let candidate = experiments.iter().find(|experiment| experiment.role == ExperimentRole::Candidate);
-        return candidate.or_else(|| experiments.first()).ok_or(NotChosen::None);
+        let candidate = experiments.iter().rfind(|experiment| experiment.role == ExperimentRole::Candidate);
+        return candidate.or_else(|| experiments.last()).ok_or(NotChosen::None);
     };
     if let Some(exact) = experiments.iter().find(|experiment| experiment.experiment_id == asked) {
         return Ok(exact);
@@ -130,16 +131,11 @@ pub fn decide_again(
     Ok(Some(KeptDecision { decided, decided_at: decided_at.to_owned(), decided_ns, ..before }))
 }
 
-/// The kind of a target; none for a word that this program does not know.
-fn kind(name: &str) -> Option<TargetKind> {
-    TargetKind::ALL.into_iter().find(|kind| kind.as_str() == name)
-}
-
 fn target(experiment: &Experiment, trials: &[PlannedTrial]) -> ReportTarget {
     let ended: Vec<&PlannedTrial> = trials.iter().filter(|trial| trial.state == TrialState::Finished).collect();
     // Of several trials the least counts: nothing is said to be seen that one of them did not show.
     let submits_events = !ended.is_empty() && ended.iter().all(|trial| trial.submits_events);
-    let kind = kind(&experiment.target_kind);
+    let kind = TargetKind::ALL.into_iter().find(|kind| kind.as_str() == experiment.target_kind);
     let said: BTreeSet<String> = ended
         .iter()
         .filter_map(|trial| {

@@ -1,4 +1,5 @@
--- Adds a decision behind the newest one, also when the clock was set back.
+-- Adds a decision on an experiment. Its time is moved behind the newest one
+-- when the clock was set back: the newest counts.
 -- Parameters: the columns in order.
 INSERT INTO eval_decisions
 SELECT $1, $2, $3, $4, $5,

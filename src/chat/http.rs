@@ -1,23 +1,20 @@
 //! Requests to a provider: sent within time limits, again where that may help, and never with the key elsewhere.
 
-use std::io::Read;
-use std::sync::Once;
 use std::time::{Duration, SystemTime};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
+use reqwest::Url;
 use reqwest::blocking::{Client, Response};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
-use reqwest::{Url, redirect, retry};
 use serde_json::Value;
 
 use super::budget::{Budget, Price, worst_case};
 use super::key::{Key, without_key_words};
 use super::{ChatError, Usage};
+use crate::outbound::{self, Unread, chain, error_message, one_line};
 
 /// A longer reply is none: a model writes some thousand tokens.
 const REPLY_BYTES: u64 = 32 << 20;
-/// Longest part of what a server says of an error that is told, in characters.
-const MESSAGE_CHARS: usize = 300;
 
 /// Where a model is served.
 #[derive(Debug, Clone)]
@@ -217,19 +214,11 @@ impl Sender {
 
     /// The whole body, without the key, should a server repeat it.
     fn body(&self, response: Response) -> Result<String, ChatError> {
-        let mut bytes = Vec::new();
-        let read = response.take(REPLY_BYTES + 1).read_to_end(&mut bytes);
-        if let Err(error) = read {
-            let is_late = error.kind() == std::io::ErrorKind::TimedOut
-                || error
-                    .get_ref()
-                    .and_then(|inner| inner.downcast_ref::<reqwest::Error>())
-                    .is_some_and(|inner| inner.is_timeout());
-            return Err(if is_late { self.late() } else { self.unreachable(&chain(&error)) });
-        }
-        if bytes.len() as u64 > REPLY_BYTES {
-            return Err(ChatError::Unreadable { message: format!("more than {REPLY_BYTES} bytes") });
-        }
+        let bytes = outbound::body(response, REPLY_BYTES).map_err(|unread| match unread {
+            Unread::Late => self.late(),
+            Unread::Cut(error) => self.unreachable(&chain(&error)),
+            Unread::TooLong => ChatError::Unreadable { message: format!("more than {REPLY_BYTES} bytes") },
+        })?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok(match &self.endpoint.key {
             Some(key) => key.removed_from(&text),
@@ -269,13 +258,7 @@ impl Sender {
     /// A foreign text as it is told: in one line, cut, without keys.
     fn shown(&self, text: &str) -> String {
         let text = self.endpoint.key.as_ref().map_or_else(|| text.to_owned(), |key| key.removed_from(text));
-        let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let line = printable.split_whitespace().collect::<Vec<_>>().join(" ");
-        let line = without_key_words(&line);
-        match line.char_indices().nth(MESSAGE_CHARS) {
-            Some((end, _)) => format!("{}…", &line[..end]),
-            None => line,
-        }
+        without_key_words(&one_line(&text))
     }
 }
 
@@ -307,19 +290,7 @@ fn address(base_url: &str, path: &str) -> Result<Url, ChatError> {
 }
 
 fn client(url: &Url, limits: &Limits) -> Result<Client, ChatError> {
-    static PROVIDER: Once = Once::new();
-    // An error means that the process has one already.
-    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-    let mut builder = Client::builder()
-        .redirect(redirect::Policy::none())
-        .retry(retry::never())
-        .connect_timeout(limits.connect)
-        .timeout(limits.request)
-        .user_agent(concat!("taco-trace/", env!("CARGO_PKG_VERSION")));
-    if url.scheme() == "http" {
-        // No certificates are needed, and a small container may have none, which would end the client here.
-        builder = builder.tls_certs_only([]);
-    }
+    let builder = outbound::client(url.scheme() == "https").connect_timeout(limits.connect).timeout(limits.request);
     builder.build().map_err(|error| ChatError::Setup { message: chain(&error) })
 }
 
@@ -334,25 +305,4 @@ fn is_out_of_money(body: &Value) -> bool {
     codes.into_iter().flatten().filter_map(Value::as_str).any(|code| {
         matches!(code, "insufficient_quota" | "enforced_spend_limit_reached" | "billing_hard_limit_reached")
     })
-}
-
-/// What a body says of an error, in the forms of the providers and of common servers.
-fn error_message(body: &Value) -> String {
-    let places = ["/error/message", "/message", "/error", "/detail"];
-    let text = places.iter().find_map(|place| body.pointer(place)?.as_str().filter(|text| !text.trim().is_empty()));
-    text.map_or_else(|| body.to_string(), str::to_owned)
-}
-
-/// An error with what caused it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }

@@ -1,4 +1,4 @@
-//! Keys of providers: held so that no text shows them by accident.
+//! Keys of providers and of targets: held so that no text shows them by accident.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl Key {
     }
 
     /// For the header of a request, and nothing else.
-    pub(super) fn expose(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 

@@ -29,11 +29,11 @@ use super::sandbox::{Access, Memory, Offered, Sandbox};
 use super::telemetry::{Telemetry, TraceError};
 use super::tools::Toolbox;
 use crate::chat::{ChatError, ChatModel, ChatReply, ChatRequest};
-use crate::model::{DeclaredParam, ToolDefinition};
+use crate::model::{DeclaredParam, TARGET_PROTOCOL, ToolDefinition};
 use crate::render::{Texts, agent as words};
 
 /// The protocol.
-pub const PROTOCOL: &str = "irumx-eval-target/1";
+pub const PROTOCOL: &str = TARGET_PROTOCOL;
 /// The name that `preflight` tells.
 pub const NAME: &str = "taco-trace-demo";
 

@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use opentelemetry::trace::{SpanId, TraceId, TracerProvider as _};
@@ -223,19 +223,7 @@ fn collector(endpoint: &str) -> Result<opentelemetry_otlp::SpanExporter, TraceEr
 
 /// A client that follows no redirect: what it carries is for the address it was given.
 pub(super) fn http_client(secure: bool, time: Duration) -> reqwest::Result<reqwest::blocking::Client> {
-    static PROVIDER: Once = Once::new();
-    // An error means that the process has one already.
-    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-    let mut builder = reqwest::blocking::Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .timeout(time)
-        .user_agent(concat!("taco-trace/", env!("CARGO_PKG_VERSION")));
-    if !secure {
-        // No certificates are needed, and a small container may have none, which would end the client here.
-        builder = builder.tls_certs_only([]);
-    }
-    builder.build()
+    crate::outbound::client(secure).timeout(time).build()
 }
 
 /// Ids that follow from a seed.

@@ -3,6 +3,8 @@
 //! A case stands alone: what it means depends on nothing outside of it, and there is no code in it.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -530,6 +532,38 @@ pub struct GoldenStep {
     /// What is answered, in short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+}
+
+/// A case as a trial holds it: borrowed, or shared by trials that run on other threads.
+#[derive(Debug, Clone)]
+pub enum CaseRef<'c> {
+    /// Borrowed for as long as the trial lives.
+    Borrowed(&'c Case),
+    /// Held together with others.
+    Shared(Arc<Case>),
+}
+
+impl Deref for CaseRef<'_> {
+    type Target = Case;
+
+    fn deref(&self) -> &Case {
+        match self {
+            Self::Borrowed(case) => case,
+            Self::Shared(case) => case,
+        }
+    }
+}
+
+impl<'c> From<&'c Case> for CaseRef<'c> {
+    fn from(case: &'c Case) -> Self {
+        Self::Borrowed(case)
+    }
+}
+
+impl From<Arc<Case>> for CaseRef<'_> {
+    fn from(case: Arc<Case>) -> Self {
+        Self::Shared(case)
+    }
 }
 
 impl Case {

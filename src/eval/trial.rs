@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta};
 use serde_json::Value;
 
 use super::canonical_sha256;
-use super::case::{Case, FaultKind, RequestAnswer};
+use super::case::{Case, CaseRef, FaultKind, RequestAnswer};
 use super::event::{CancelScope, Event, EventKind, FailureSource, LimitKind, Outcome};
 use super::world::{Reply, World, WorldState};
 
@@ -20,7 +20,9 @@ pub struct HeldApproval {
     pub id: String,
     /// The tool it is for.
     pub tool: String,
-    /// sha256 of the canonical arguments it is for.
+    /// The arguments it is for.
+    pub arguments: Value,
+    /// sha256 of their canonical JSON.
     pub arguments_sha256: String,
     /// The version of the tool it is for.
     pub tool_version: String,
@@ -44,7 +46,7 @@ pub struct Asked {
 /// A trial that is going on.
 #[derive(Debug)]
 pub struct Trial<'c> {
-    case: &'c Case,
+    case: CaseRef<'c>,
     world: World<'c>,
     events: Vec<Event>,
     approvals: Vec<HeldApproval>,
@@ -58,22 +60,24 @@ pub struct Trial<'c> {
 }
 
 impl<'c> Trial<'c> {
-    /// A trial in which nothing has happened.
+    /// A trial in which nothing has happened, of a case that is borrowed or shared.
     #[must_use]
-    pub fn new(case: &'c Case) -> Self {
+    pub fn new(case: impl Into<CaseRef<'c>>) -> Self {
+        let case = case.into();
         let prepared = case.approvals.iter().map(|approval| HeldApproval {
             id: approval.id.clone(),
             tool: approval.tool.clone(),
+            arguments: approval.arguments.clone(),
             arguments_sha256: canonical_sha256(&approval.arguments),
             tool_version: approval.tool_version.clone(),
             expires_at: approval.expires_at.clone(),
             consumed: approval.consumed,
         });
         Self {
-            case,
-            world: World::new(case),
-            events: Vec::new(),
             approvals: prepared.collect(),
+            world: World::new(case.clone()),
+            case,
+            events: Vec::new(),
             turn: 0,
             calls: 0,
             calls_of_turn: 0,
@@ -102,6 +106,18 @@ impl<'c> Trial<'c> {
         &self.approvals
     }
 
+    /// The case.
+    #[must_use]
+    pub fn case(&self) -> &Case {
+        &self.case
+    }
+
+    /// The turn, from 1; 0 before the first.
+    #[must_use]
+    pub fn turn(&self) -> u64 {
+        self.turn
+    }
+
     /// Whether the target is told to stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
@@ -116,7 +132,7 @@ impl<'c> Trial<'c> {
 
     /// The time in the mock world at this turn, RFC 3339.
     #[must_use]
-    pub fn now(&self) -> &'c str {
+    pub fn now(&self) -> &str {
         self.case.now_of(self.turn)
     }
 
@@ -217,7 +233,7 @@ impl<'c> Trial<'c> {
     }
 
     fn make(&mut self, at_ms: u64, call: u64, tool: &str, arguments: &Value, approval_id: Option<&str>) -> Reply {
-        let case = self.case;
+        let case = self.case.clone();
         let number = self.calls_of_tool.entry(tool.to_owned()).or_default();
         *number += 1;
         let fault = case.faults.iter().find(|fault| fault.tool == tool && fault.call == *number);
@@ -228,7 +244,7 @@ impl<'c> Trial<'c> {
             }
         }
         let told = fault.map(|fault| (fault.kind, fault.message.as_deref().unwrap_or("tool_error")));
-        let now = self.now();
+        let now = case.now_of(self.turn);
         let (reply, changes) = self.world.call(tool, arguments, now, told);
         // A constant result changes nothing here, yet what it stands for was done.
         let is_lost_after = fault.is_some_and(|fault| fault.kind == FaultKind::LostAfter);
@@ -272,6 +288,7 @@ impl<'c> Trial<'c> {
         let held = HeldApproval {
             id: id.clone(),
             tool: tool.to_owned(),
+            arguments: arguments.clone(),
             arguments_sha256: canonical_sha256(arguments),
             tool_version: contract.version.clone(),
             expires_at: later(self.now(), asked.valid_seconds),
@@ -300,8 +317,9 @@ impl<'c> Trial<'c> {
         self.add(at_ms, EventKind::Answer { text: text.to_owned() });
     }
 
-    /// The experiment was stopped.
+    /// The experiment was stopped, which the target is told as well.
     pub fn cancel(&mut self, at_ms: u64) {
+        self.is_cancelled = true;
         self.add(at_ms, EventKind::Cancelled { scope: CancelScope::Experiment });
     }
 

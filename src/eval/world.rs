@@ -7,7 +7,7 @@ use jsonschema::Validator;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::case::{Case, FaultKind, NEW, Tool, ToolResult};
+use super::case::{Case, CaseRef, FaultKind, NEW, Tool, ToolResult};
 use super::event::{Change, ChangeOp};
 use super::template::{Known, fill, fill_members};
 
@@ -141,21 +141,22 @@ pub enum Reply {
 /// A world with the tools that work on it.
 #[derive(Debug)]
 pub struct World<'c> {
-    case: &'c Case,
+    case: CaseRef<'c>,
     state: WorldState,
     /// Records ever made by collection: an id is never given twice.
     made: BTreeMap<String, u64>,
     /// Of each tool; none where the schema cannot be used, which lint tells.
-    parameters: BTreeMap<&'c str, Option<Validator>>,
+    parameters: BTreeMap<String, Option<Validator>>,
 }
 
 impl<'c> World<'c> {
     /// The world of a case as a trial begins.
     #[must_use]
-    pub fn new(case: &'c Case) -> Self {
-        let parameters =
-            case.tools.iter().map(|tool| (tool.name.as_str(), jsonschema::validator_for(&tool.parameters).ok()));
-        Self { case, state: WorldState::initial(case), made: BTreeMap::new(), parameters: parameters.collect() }
+    pub fn new(case: impl Into<CaseRef<'c>>) -> Self {
+        let case = case.into();
+        let validator = |tool: &Tool| (tool.name.clone(), jsonschema::validator_for(&tool.parameters).ok());
+        let parameters = case.tools.iter().map(validator).collect();
+        Self { state: WorldState::initial(&case), case, made: BTreeMap::new(), parameters }
     }
 
     /// What is in it.
@@ -173,7 +174,7 @@ impl<'c> World<'c> {
         now: &str,
         fault: Option<(FaultKind, &str)>,
     ) -> (Reply, Vec<Change>) {
-        let case = self.case;
+        let case = self.case.clone();
         let Some(tool) = case.tool(tool) else { return (Reply::UnknownTool, Vec::new()) };
         match fault {
             Some((FaultKind::ToolError, message)) => return (Reply::ToolError(message.to_owned()), Vec::new()),

@@ -40,6 +40,12 @@ impl EvalVerdict {
             Self::NotApplicable => "NOT_APPLICABLE",
         }
     }
+
+    /// The verdict of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.as_str() == name)
+    }
 }
 
 /// What to do with a candidate, the gravest first.
@@ -69,6 +75,12 @@ impl EvalDecision {
             Self::Review => "review",
             Self::Candidate => "candidate",
         }
+    }
+
+    /// The decision of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|decision| decision.as_str() == name)
     }
 }
 
@@ -273,4 +285,25 @@ pub struct FrozenCase {
     pub document: String,
     /// When it was frozen, Korean time, ISO 8601; empty before it is stored.
     pub frozen_at: String,
+}
+
+/// The protocol between an evaluation and a target that is an agent of its own.
+pub const TARGET_PROTOCOL: &str = "irumx-eval-target/1";
+
+/// Where the sandbox of a trial is and how it is entered, as a turn tells the target.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct SandboxAccess {
+    /// Its address, before `/tools/…`.
+    pub base_url: String,
+    /// Bearer token.
+    pub token: String,
+    /// From here on the token counts no more, RFC 3339.
+    pub expires_at: String,
+}
+
+impl std::fmt::Debug for SandboxAccess {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("SandboxAccess");
+        shown.field("base_url", &self.base_url).field("expires_at", &self.expires_at).finish_non_exhaustive()
+    }
 }

@@ -32,6 +32,12 @@ impl TrialState {
             Self::NotRun => "not_run",
         }
     }
+
+    /// The one that is stored so.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == name)
+    }
 }
 
 /// What a person thinks of a trial.
@@ -58,6 +64,12 @@ impl Opinion {
             Self::Disagree => "disagree",
             Self::Doubt => "doubt",
         }
+    }
+
+    /// The one that is stored so.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == name)
     }
 }
 

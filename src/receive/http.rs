@@ -1,12 +1,9 @@
 //! One request: what it must look like, its body within the limits, its answer.
 
-use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes, HttpBody as _};
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT};
 use axum::http::request::Parts;
@@ -15,10 +12,11 @@ use axum::response::Response;
 use tokio::sync::{mpsc, oneshot};
 
 use super::answer::{self, Answer, Form, Refusal};
-use super::connection::Phase;
 use super::decode::Coding;
 use super::queue::{self, Budget, Job};
 use super::{Counts, Limits, add};
+use crate::connection::Phase;
+use crate::connection::body::{drain, next_chunk};
 use crate::render::Texts;
 
 /// The path of traces in OTLP over HTTP.
@@ -27,8 +25,6 @@ const TRACES: &str = "/v1/traces";
 const OTHER_SIGNALS: [&str; 3] = ["/v1/logs", "/v1/metrics", "/v1development/profiles"];
 /// Memory that a body gets at once, however long it says it is.
 const FIRST_BYTES: usize = 1 << 20;
-/// How long the rest of a refused body is read and thrown away, so that the sender comes to read the answer.
-const DRAIN_TIME: Duration = Duration::from_secs(2);
 
 /// What all handlers share.
 pub(super) struct Shared {
@@ -129,30 +125,4 @@ async fn read(shared: &Shared, body: &mut Body) -> Result<queue::Body, Refusal> 
         }
     }
     Ok(kept)
-}
-
-/// Throws away what is left of a body, up to `limit` bytes of it.
-async fn drain(body: &mut Body, limit: usize) {
-    let all = async {
-        let mut left = limit;
-        while let Some(Ok(chunk)) = next_chunk(body).await {
-            let Some(rest) = left.checked_sub(chunk.len()) else { break };
-            left = rest;
-        }
-    };
-    tokio::time::timeout(DRAIN_TIME, all).await.ok();
-}
-
-/// The next bytes of a body; none at its end. Trailers are passed over.
-async fn next_chunk(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
-    loop {
-        match poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await? {
-            Ok(frame) => {
-                if let Ok(data) = frame.into_data() {
-                    return Some(Ok(data));
-                }
-            }
-            Err(error) => return Some(Err(error)),
-        }
-    }
 }

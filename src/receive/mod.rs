@@ -1,12 +1,11 @@
 //! A live receiver: OTLP over HTTP in, rows of the store out.
 //!
-//! One thread speaks HTTP (`http`, over the connections of `connection`) and hands each body through a bounded queue
+//! One thread speaks HTTP (`http`, over the connections of `crate::connection`) and hands each body through a bounded queue
 //! (`queue`) to one other thread (`writer`), which alone owns the store. That thread takes everything that waits,
 //! commits it as one source and only then lets the answers go (`answer`): what was acknowledged is on the disk.
 //! Decides no rule, prints nothing; the clock and the store come from outside. Start with [`run`].
 
 mod answer;
-mod connection;
 mod decode;
 mod http;
 mod queue;
@@ -21,6 +20,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
+use crate::connection::{Doors, Phase};
 use crate::ingest::Options;
 use crate::ingest::mask::Masker;
 use crate::model::Issue;
@@ -231,7 +231,8 @@ where
     S: Future<Output = ()> + Send + 'static,
 {
     let limits = shared.limits.clone();
-    let doors = connection::Doors::new(tokio::net::TcpListener::from_std(listener)?, &limits);
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let doors = Doors::new(listener, limits.connections, limits.head_time, limits.idle_time);
     let stop = begin()?;
     let (stopping, stopped) = oneshot::channel();
     let signal = async move {
@@ -241,7 +242,7 @@ where
         }
         stopping.send(()).ok();
     };
-    let service = http::router(shared).into_make_service_with_connect_info::<connection::Phase>();
+    let service = http::router(shared).into_make_service_with_connect_info::<Phase>();
     let serving = axum::serve(doors, service).with_graceful_shutdown(signal).into_future();
     tokio::select! {
         done = serving => done,

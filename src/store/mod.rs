@@ -13,6 +13,7 @@ pub mod care;
 mod compare;
 mod drafts;
 mod eval;
+mod experiments;
 mod hq;
 mod kin;
 mod mask;

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use duckdb::{OptionalExt, Row, params};
 
+use super::review::known;
 use super::{Store, StoreError};
 use crate::model::{
-    EvalDecision, EvalVerdict, Experiment, ExperimentRole, GateAnswer, GateToken, KeptDecision, Opinion, PlannedTrial, Spent,
+    EvalDecision, EvalVerdict, ExperimentDecision, GateAnswer, GateToken, KeptDecision, Opinion, PlannedTrial, Spent,
     TrialCheck, TrialEvent, TrialReview, TrialState,
 };
 
@@ -19,47 +20,7 @@ fn signed(value: Option<i64>) -> Option<u64> {
     value.map(unsigned)
 }
 
-/// What the code stands for; none for one that this program does not know.
-fn coded<T: Copy>(all: &[T], as_str: impl Fn(T) -> &'static str, code: &str) -> Option<T> {
-    all.iter().copied().find(|one| as_str(*one) == code)
-}
-
-fn verdict(code: &str) -> Option<EvalVerdict> {
-    coded(&EvalVerdict::ALL, EvalVerdict::as_str, code)
-}
-
 impl Store {
-    /// Every experiment with its cases, the newest first.
-    ///
-    /// # Errors
-    /// `Statement`.
-    pub fn experiments(&self) -> Result<Vec<Experiment>, StoreError> {
-        let mut all = self.rows(include_str!("../../sql/queries/eval_experiments.sql"), [], |row| {
-            let role: String = row.get(2)?;
-            Ok(Experiment {
-                experiment_id: row.get(0)?,
-                project_id: row.get(1)?,
-                role: if role == "baseline" { ExperimentRole::Baseline } else { ExperimentRole::Candidate },
-                target: row.get(3)?,
-                target_kind: row.get(4)?,
-                config_sha256: row.get(5)?,
-                config: row.get(6)?,
-                allow_private_target: row.get(7)?,
-                trials: unsigned(row.get(8)?),
-                threshold: row.get(9)?,
-                started_at: row.get(10)?,
-                started_ns: row.get(11)?,
-                cases: Vec::new(),
-            })
-        })?;
-        let sql = include_str!("../../sql/queries/eval_cases_of.sql");
-        for experiment in &mut all {
-            experiment.cases =
-                self.rows(sql, params![experiment.experiment_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        }
-        Ok(all)
-    }
-
     /// Planned trials of an experiment with their last attempts, by case and number.
     ///
     /// # Errors
@@ -173,29 +134,6 @@ impl Store {
         }))
     }
 
-    /// Adds a decision. Its time is moved behind the newest one of the experiment when the clock was set back.
-    ///
-    /// # Errors
-    /// `Statement`, `DiskFull`.
-    pub fn add_eval_decision(&self, kept: &KeptDecision) -> Result<(), StoreError> {
-        // Plain data can always be written.
-        let decided = serde_json::to_string(&kept.decided).unwrap_or_default();
-        self.connection
-            .execute(
-                include_str!("../../sql/queries/add_eval_decision.sql"),
-                params![
-                    kept.experiment_id,
-                    kept.baseline_experiment_id,
-                    kept.decided.decision.as_str(),
-                    decided,
-                    kept.decided_at,
-                    kept.decided_ns,
-                ],
-            )
-            .map(|_| ())
-            .map_err(StoreError::statement("eval_decisions"))
-    }
-
     /// Adds what a person said of a trial, at `reviewed_ns` nanoseconds since 1970 UTC, and the decision that `decide`
     /// comes to with it, both or none.
     ///
@@ -241,7 +179,15 @@ impl Store {
             .map_err(StoreError::statement("eval_reviews"))?;
         let decision = decide(self)?;
         if let Some(kept) = &decision {
-            self.add_eval_decision(kept)?;
+            self.add_experiment_decision(&ExperimentDecision {
+                experiment_id: kept.experiment_id.clone(),
+                baseline_experiment_id: kept.baseline_experiment_id.clone(),
+                decision: kept.decided.decision,
+                // Plain data can always be written.
+                decided: serde_json::to_string(&kept.decided).unwrap_or_default(),
+                decided_at: kept.decided_at.clone(),
+                decided_ns: kept.decided_ns,
+            })?;
         }
         Ok(decision)
     }
@@ -326,13 +272,14 @@ impl Store {
 }
 
 fn planned(row: &Row<'_>) -> duckdb::Result<PlannedTrial> {
-    let state: String = row.get(4)?;
-    let code: Option<String> = row.get(5)?;
-    let opinion: Option<String> = row.get(15)?;
-    let review = match opinion.and_then(|code| coded(&Opinion::ALL, Opinion::as_str, &code)) {
-        Some(opinion) => {
-            Some(TrialReview { opinion, note: row.get(16)?, reviewer: row.get(17)?, reviewed_at: row.get(18)? })
-        }
+    let is_judged = row.get::<_, Option<String>>(5)?.is_some();
+    let review = match row.get::<_, Option<String>>(15)? {
+        Some(_) => Some(TrialReview {
+            opinion: known(row, 15, Opinion::from_name)?,
+            note: row.get(16)?,
+            reviewer: row.get(17)?,
+            reviewed_at: row.get(18)?,
+        }),
         None => None,
     };
     Ok(PlannedTrial {
@@ -340,8 +287,8 @@ fn planned(row: &Row<'_>) -> duckdb::Result<PlannedTrial> {
         trial: unsigned(row.get(1)?),
         trial_id: row.get(2)?,
         attempt: signed(row.get(3)?),
-        state: coded(&TrialState::ALL, TrialState::as_str, &state).unwrap_or(TrialState::NotRun),
-        verdict: code.as_deref().and_then(verdict),
+        state: known(row, 4, TrialState::from_name)?,
+        verdict: if is_judged { Some(known(row, 5, EvalVerdict::from_name)?) } else { None },
         target_name: row.get(6)?,
         target_version: row.get(7)?,
         submits_events: row.get(8)?,
@@ -359,16 +306,13 @@ fn planned(row: &Row<'_>) -> duckdb::Result<PlannedTrial> {
 }
 
 fn check(row: &Row<'_>) -> duckdb::Result<TrialCheck> {
-    let code: String = row.get(4)?;
-    let events: String = row.get(6)?;
     Ok(TrialCheck {
         check_id: row.get(1)?,
         kind: row.get(2)?,
         severity: row.get(3)?,
-        // What no version of this program wrote says nothing of the target.
-        verdict: verdict(&code).unwrap_or(EvalVerdict::Error),
+        verdict: known(row, 4, EvalVerdict::from_name)?,
         reason: row.get(5)?,
-        events: serde_json::from_str(&events).unwrap_or_default(),
+        events: known(row, 6, |text| serde_json::from_str(text).ok())?,
         measured: signed(row.get(7)?),
     })
 }

@@ -21,6 +21,7 @@ mod demo_reports;
 mod doctor;
 mod document;
 mod eval;
+mod experiment;
 mod field_reports;
 mod field_reports_meaning;
 mod fixtures;

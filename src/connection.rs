@@ -1,7 +1,9 @@
-//! Connections: not too many of them, and none that is waited for without end.
+//! Connections of a server: not too many of them, and none that is waited for without end; bodies within their limit.
 //!
 //! The HTTP library times nothing by itself, so the stream under it does. It knows in which [`Phase`] its connection
 //! is, since the handler says when a request begins and ends.
+
+pub(crate) mod body;
 
 use std::future::Future as _;
 use std::io;
@@ -19,8 +21,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Sleep;
 
-use super::Limits;
-
 /// How long to wait when the system gives no further connection, for example for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
@@ -33,18 +33,18 @@ const IDLE: u8 = 2;
 
 /// Where a connection stands; shared by its stream and its handler.
 #[derive(Debug, Clone)]
-pub(super) struct Phase(Arc<AtomicU8>);
+pub(crate) struct Phase(Arc<AtomicU8>);
 
 impl Phase {
     /// The handler has a request until the guard is dropped.
-    pub(super) fn busy(&self) -> Busy<'_> {
+    pub(crate) fn busy(&self) -> Busy<'_> {
         self.0.store(BUSY, Ordering::Relaxed);
         Busy(self)
     }
 }
 
 /// See [`Phase::busy`].
-pub(super) struct Busy<'a>(&'a Phase);
+pub(crate) struct Busy<'a>(&'a Phase);
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
@@ -59,7 +59,7 @@ impl Connected<IncomingStream<'_, Doors>> for Phase {
 }
 
 /// Accepts connections while there is room; the others wait in the system's queue.
-pub(super) struct Doors {
+pub(crate) struct Doors {
     listener: TcpListener,
     room: Arc<Semaphore>,
     head_time: Duration,
@@ -67,9 +67,9 @@ pub(super) struct Doors {
 }
 
 impl Doors {
-    pub(super) fn new(listener: TcpListener, limits: &Limits) -> Self {
-        let room = Arc::new(Semaphore::new(limits.connections));
-        Self { listener, room, head_time: limits.head_time, idle_time: limits.idle_time }
+    /// Lets so many connections in at once; `head_time` is for the head of a request, `idle_time` between two.
+    pub(crate) fn new(listener: TcpListener, connections: usize, head_time: Duration, idle_time: Duration) -> Self {
+        Self { listener, room: Arc::new(Semaphore::new(connections)), head_time, idle_time }
     }
 }
 
@@ -104,7 +104,7 @@ impl Listener for Doors {
 }
 
 /// A stream whose peer has a limited time for the head of a request and between two requests.
-pub(super) struct TimedStream {
+pub(crate) struct TimedStream {
     stream: TcpStream,
     phase: Phase,
     timer: Pin<Box<Sleep>>,

@@ -1,0 +1,3 @@
+//! Experiments: the store of them, project files, configurations, the reference runner, and the commands.
+
+mod kept;
