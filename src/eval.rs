@@ -10,6 +10,7 @@
 pub mod case;
 pub mod decide;
 pub mod event;
+pub mod again;
 pub mod freeze;
 pub mod judge;
 pub mod lint;

@@ -27,6 +27,8 @@ pub mod digest;
 pub mod drafts;
 pub mod eval;
 pub mod experiment;
+pub mod eval_report;
+pub mod gate;
 pub mod hq;
 pub mod ingest;
 pub mod model;

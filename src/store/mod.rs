@@ -24,6 +24,7 @@ mod read;
 mod review;
 mod tools;
 mod touched;
+mod trials;
 mod views;
 
 use std::cell::Cell;
