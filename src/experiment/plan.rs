@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use crate::digest::sha256_hex;
 use crate::eval::case::Case;
-use crate::eval::decide::JudgedTrial;
-use crate::eval::event::{Event, EventKind};
-use crate::eval::judge::{CheckJudgement, Judgement};
-use crate::model::{EvalVerdict, StoredTrial, TrialCheck, TrialEvent};
+use crate::model::{EvalVerdict, StoredTrial};
 
 /// Hex digits of an id.
 const ID_DIGITS: usize = 16;
@@ -81,48 +78,4 @@ pub fn left(
         }
     }
     left
-}
-
-/// The trials that count: of each the last attempt, in order of case and trial. Those without an end are left out.
-#[must_use]
-pub fn counting(made: &[StoredTrial]) -> Vec<&StoredTrial> {
-    let mut last: BTreeMap<(&str, u64), &StoredTrial> = BTreeMap::new();
-    for one in made.iter().filter(|one| one.end.is_some()) {
-        let place = last.entry((&one.start.case_id, one.start.trial)).or_insert(one);
-        if one.start.attempt > place.start.attempt {
-            *place = one;
-        }
-    }
-    last.into_values().collect()
-}
-
-/// A trial as the decision reads it; none when it has not ended, or its rows are of a newer program.
-#[must_use]
-pub fn judged(trial: &StoredTrial, checks: &[TrialCheck], events: &[TrialEvent], has_doubt: bool) -> Option<JudgedTrial> {
-    let verdict = trial.end.as_ref()?.verdict;
-    // Names are written by the judge and read by the same types.
-    let named = |name: &str| serde_json::Value::from(name);
-    let check = |check: &TrialCheck| {
-        Some(CheckJudgement {
-            id: check.check_id.clone(),
-            kind: check.kind.clone(),
-            severity: serde_json::from_value(named(&check.severity)).ok()?,
-            verdict: check.verdict,
-            reason: serde_json::from_value(named(&check.reason)).ok()?,
-            events: check.events.clone(),
-            measured: check.measured,
-        })
-    };
-    let checks = checks.iter().map(check).collect::<Option<Vec<_>>>()?;
-    let blocked = events.iter().filter(|event| {
-        let read: Option<Event> = serde_json::from_str(&event.event).ok();
-        read.is_some_and(|event| matches!(event.kind, EventKind::Proposal { blocked: true, .. }))
-    });
-    let blocked_proposals = blocked.map(|event| event.seq).collect();
-    Some(JudgedTrial {
-        case_id: trial.start.case_id.clone(),
-        trial: trial.start.trial,
-        judgement: Judgement { verdict, checks, blocked_proposals },
-        has_doubt,
-    })
 }
