@@ -57,7 +57,8 @@ impl Estimate {
 #[must_use]
 pub fn trial(case: &Case, prompt: &str) -> Estimate {
     let tokens = |bytes: usize| worst_case(bytes, 0).input_tokens;
-    let tools = case.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len());
+    let tools =
+        case.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len());
     let rules = case.business_rules.iter().map(String::len);
     let mut carried = tokens(prompt.len() + tools.sum::<usize>() + rules.sum::<usize>());
     let mut estimate = Estimate::default();

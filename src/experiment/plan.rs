@@ -46,13 +46,7 @@ pub struct Left {
 /// A trial counts by its last attempt. One that ended is made again only when it is ERROR and `retry_errors` says so;
 /// one that was interrupted is not, unless `retry_errors` says so, since its end will be ERROR.
 #[must_use]
-pub fn left(
-    experiment_id: &str,
-    cases: &[Arc<Case>],
-    trials: u64,
-    made: &[StoredTrial],
-    retry_errors: bool,
-) -> Left {
+pub fn left(experiment_id: &str, cases: &[Arc<Case>], trials: u64, made: &[StoredTrial], retry_errors: bool) -> Left {
     let mut last: BTreeMap<(&str, u64), &StoredTrial> = BTreeMap::new();
     for one in made {
         let place = last.entry((&one.start.case_id, one.start.trial)).or_insert(one);
@@ -60,7 +54,8 @@ pub fn left(
             *place = one;
         }
     }
-    let mut left = Left { tasks: Vec::new(), interrupted: made.iter().filter(|one| one.end.is_none()).cloned().collect() };
+    let mut left =
+        Left { tasks: Vec::new(), interrupted: made.iter().filter(|one| one.end.is_none()).cloned().collect() };
     for trial in 1..=trials {
         for case in cases {
             let attempt = match last.get(&(case.id.as_str(), trial)) {

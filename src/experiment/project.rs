@@ -348,8 +348,9 @@ fn project(raw: RawFile) -> Result<Project, Found> {
     };
     let sandbox_listen = match raw.sandbox.listen {
         None => SocketAddr::from(([127, 0, 0, 1], 0)),
-        Some(text) => SocketAddr::from_str(text.get_ref())
-            .map_err(|_| (text.span(), Wrong::Range("listen", "IP:PORT")))?,
+        Some(text) => {
+            SocketAddr::from_str(text.get_ref()).map_err(|_| (text.span(), Wrong::Range("listen", "IP:PORT")))?
+        }
     };
     if raw.targets.is_empty() {
         return Err((id.span(), Wrong::NoTarget));
@@ -482,6 +483,7 @@ fn foreign(raw: &RawTarget) -> Result<(), Found> {
         (raw.kind == RawKind::Script, &script[..]),
     ];
     let others = groups.into_iter().filter(|(own, _)| !own).flat_map(|(_, keys)| keys);
-    let first = others.filter_map(|(key, span)| span.clone().map(|span| (span, *key))).min_by_key(|(span, _)| span.start);
+    let first =
+        others.filter_map(|(key, span)| span.clone().map(|span| (span, *key))).min_by_key(|(span, _)| span.start);
     first.map_or(Ok(()), |(span, key)| Err((span, Wrong::Foreign(key))))
 }

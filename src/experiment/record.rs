@@ -58,9 +58,10 @@ pub fn traces(about: About<'_>, events: &[Event]) -> Vec<TurnTrace> {
 /// The contracts of a case as a tools.json: what its calls are judged by.
 #[must_use]
 pub fn tools_json(case: &Case) -> String {
-    let tools = case.tools.iter().map(|tool| {
-        json!({ "name": tool.name, "description": tool.description, "parameters": tool.parameters })
-    });
+    let tools = case
+        .tools
+        .iter()
+        .map(|tool| json!({ "name": tool.name, "description": tool.description, "parameters": tool.parameters }));
     json!({ "tools": tools.collect::<Vec<_>>() }).to_string()
 }
 

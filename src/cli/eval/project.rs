@@ -191,9 +191,8 @@ impl Opened {
 
     fn sandbox(&self) -> Result<Sandbox, Failure> {
         let listen = self.project.sandbox_listen;
-        let unusable = |error: std::io::Error| {
-            Failure::unreadable("eval_sandbox").with("value", listen).with("message", error)
-        };
+        let unusable =
+            |error: std::io::Error| Failure::unreadable("eval_sandbox").with("value", listen).with("message", error);
         let listener = TcpListener::bind(listen).map_err(unusable)?;
         let begun = Instant::now();
         let setup = SandboxSetup {
