@@ -7,10 +7,10 @@
 //!
 //! Start with [`case::Case`], then [`trial::Trial`] and [`judge::judge`].
 
+pub mod again;
 pub mod case;
 pub mod decide;
 pub mod event;
-pub mod again;
 pub mod freeze;
 pub mod judge;
 pub mod lint;

@@ -199,7 +199,8 @@ async fn take(shared: &Arc<Shared>, head: Parts) -> Result<String, Refusal> {
     if head.method != Method::GET {
         return Err(Refusal::Method);
     }
-    let token = bearer(&head.headers).filter(|token| token.starts_with(PREFIX)).ok_or(Refusal::Unauthorized)?.to_owned();
+    let token =
+        bearer(&head.headers).filter(|token| token.starts_with(PREFIX)).ok_or(Refusal::Unauthorized)?.to_owned();
     let hash = asked_hash(head.uri.query().unwrap_or_default());
     let shared = Arc::clone(shared);
     // Opening a store blocks.

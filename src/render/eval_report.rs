@@ -31,8 +31,27 @@ pub use review::{ReviewKept, kept, review};
 const VALUE_CHARS: usize = 600;
 /// Every member that an event may have; those it has not are empty.
 const MEMBERS: [&str; 22] = [
-    "event_id", "duplicate", "tool", "arguments", "blocked", "call", "approval_id", "outcome", "value", "request_id",
-    "reason", "tool_version", "expires_at", "fault", "op", "collection", "id", "after", "text", "scope", "limit",
+    "event_id",
+    "duplicate",
+    "tool",
+    "arguments",
+    "blocked",
+    "call",
+    "approval_id",
+    "outcome",
+    "value",
+    "request_id",
+    "reason",
+    "tool_version",
+    "expires_at",
+    "fault",
+    "op",
+    "collection",
+    "id",
+    "after",
+    "text",
+    "scope",
+    "limit",
     "source",
 ];
 

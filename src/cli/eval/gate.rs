@@ -10,8 +10,10 @@ use crate::render::{Texts, eval_report as words};
 
 /// `taco-trace eval gate` 의 인자
 #[derive(Debug, clap::Args)]
-#[command(after_help = "종료 상태: 0 통과 후보 · 1 차단 권고 · 4 판정 보류, 검토 필요, 또는 이 설정을 시험한 적 없음\n\n\
-    정확히 같은 설정 해시의 가장 새로운 후보 실험만 봅니다. 그 실험이 끝나지 않았으면 판정 보류입니다.")]
+#[command(
+    after_help = "종료 상태: 0 통과 후보 · 1 차단 권고 · 4 판정 보류, 검토 필요, 또는 이 설정을 시험한 적 없음\n\n\
+    정확히 같은 설정 해시의 가장 새로운 후보 실험만 봅니다. 그 실험이 끝나지 않았으면 판정 보류입니다."
+)]
 pub(crate) struct Args {
     /// 대상 설정의 SHA-256(16진수 64자리)
     #[arg(long, value_name = "해시")]

@@ -78,12 +78,7 @@ pub(crate) fn run(texts: &Texts, command: &TokenCommand) -> anyhow::Result<u8> {
     }
 }
 
-fn issue(
-    texts: &Texts,
-    (label, expires): (&str, &str),
-    project: Option<&str>,
-    store: &StoreArg,
-) -> anyhow::Result<u8> {
+fn issue(texts: &Texts, (label, expires): (&str, &str), project: Option<&str>, store: &StoreArg) -> anyhow::Result<u8> {
     let label = label.trim();
     if is_blank(label) {
         return Err(Failure::usage("eval_token_label").into());

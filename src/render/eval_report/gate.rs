@@ -64,9 +64,7 @@ pub fn gate_words(texts: &Texts, answer: &GateAnswer) -> String {
     };
     let mut out = phrase(texts, "gate_found", values) + "\n";
     let reasons = match answer {
-        GateAnswer::Decided(kept) => {
-            kept.decided.reasons.iter().map(|reason| decision_reason(texts, reason)).collect()
-        }
+        GateAnswer::Decided(kept) => kept.decided.reasons.iter().map(|reason| decision_reason(texts, reason)).collect(),
         _ => vec![phrase(texts, "decision_reason", context! { code => "undecided" })],
     };
     for reason in reasons {

@@ -88,7 +88,8 @@ fn verdicts(texts: &Texts, report: &EvalReport) -> Figure {
             Bar { title: format!("{label}: {note}"), label, note, link: String::new(), counts }
         })
         .collect();
-    let (title, text) = (phrase(texts, "chart_verdicts", context! {}), phrase(texts, "chart_verdicts_text", context! {}));
+    let (title, text) =
+        (phrase(texts, "chart_verdicts", context! {}), phrase(texts, "chart_verdicts_text", context! {}));
     let svg = chart::rows(&Caption { id: "verdicts", title: &title, description: &text }, &bars);
     Figure { svg, title, text }
 }
@@ -109,10 +110,7 @@ fn rates(texts: &Texts, report: &EvalReport) -> Figure {
         .collect();
     let title = phrase(texts, "chart_rates", context! {});
     let text = phrase(texts, "chart_rates_text", context! { threshold => percent(Some(report.experiment.threshold)) });
-    let svg = chart::spans(
-        &Caption { id: "rates", title: &title, description: &text },
-        &spans,
-        report.experiment.threshold,
-    );
+    let svg =
+        chart::spans(&Caption { id: "rates", title: &title, description: &text }, &spans, report.experiment.threshold);
     Figure { svg, title, text }
 }
