@@ -1,6 +1,6 @@
 -- Keeps projects, experiments, their trials, decisions, reviews and tokens of
--- evaluations. Rows are only added, none changes: a trial that began and has no
--- row in eval_trial_ends was interrupted.
+-- evaluations. Rows are only added, none changes: a trial that began without
+-- a row in eval_trial_ends goes on or was interrupted.
 -- Old data: no experiment was made yet.
 
 -- One row per project, as its file named it first.
@@ -100,7 +100,7 @@ CREATE TABLE eval_decisions (
     decided_ns BIGINT NOT NULL
 );
 
--- One row per word of a person on a trial; beside what was judged, never over it.
+-- One row per word of a person on a trial; beside what was judged, not over it.
 CREATE TABLE eval_reviews (
     trial_id VARCHAR NOT NULL,
     opinion VARCHAR NOT NULL,

@@ -4,8 +4,8 @@
 //! address --> resolved, judged, pinned --> HttpTarget --> preflight | turn --> Answer
 //! ```
 //!
-//! An agent that only answers is asked in the same way, by turns that offer neither tools nor a sandbox. What fails here
-//! is never held against the target: every [`TargetError`] is a failure of the connection. Opens no file, reads no
+//! An agent that only answers is asked in the same way, by turns that offer neither tools nor a sandbox. What fails
+//! here is never held against the target: every [`TargetError`] is a failure of the connection. Opens no file, reads no
 //! environment, prints nothing; names are resolved by who asks. Start with [`http::HttpTarget`].
 
 pub mod address;

@@ -1,11 +1,20 @@
 //! `taco-trace eval`: trials of an agent in a mock world. One file a command.
 
+mod cancel;
 mod case;
+mod control;
+mod cost;
 mod gate;
+mod init;
+mod list;
+mod project;
 mod report;
 mod review;
+mod run;
 mod serve;
+mod target;
 mod token;
+mod traces;
 
 use clap::{Subcommand, ValueEnum};
 
@@ -21,6 +30,32 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum EvalCommand {
+    /// 평가 프로젝트를 만듭니다: 설명을 단 taco-eval.toml 과 바로 돌려 볼 수 있는 사례
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Init(init::Args),
+    /// 대상을 살펴봅니다: 닿는지, 무엇을 볼 수 있는지, 설정 해시
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        subcommand_help_heading = "명령",
+        subcommand_value_name = "명령"
+    )]
+    Target {
+        #[command(subcommand)]
+        command: target::TargetCommand,
+    },
+    /// 실행하기 전에 드는 토큰과 값을 어림합니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Cost(cost::Args),
+    /// 사례를 대상에 시험하고, 판정하고, 배포 판단을 정해 저장소에 남깁니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Run(Box<run::Args>),
+    /// 돌고 있는 실험을 취소합니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Cancel(cancel::Args),
+    /// 실험의 목록을 봅니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    List(list::Args),
     /// 평가 사례를 다룹니다: 살펴보기, 고정하기, 목록
     #[command(
         help_template = HELP_TEMPLATE,
@@ -84,6 +119,12 @@ pub(super) enum Format {
 /// Does what is asked of evaluations.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     match &args.command {
+        EvalCommand::Init(args) => init::run(texts, args),
+        EvalCommand::Target { command } => target::run(texts, command),
+        EvalCommand::Cost(args) => cost::run(texts, args),
+        EvalCommand::Run(args) => run::run(texts, args),
+        EvalCommand::Cancel(args) => cancel::run(texts, args),
+        EvalCommand::List(args) => list::run(texts, args),
         EvalCommand::Case { command } => case::run(texts, command),
         EvalCommand::Report(args) => report::run(texts, args),
         EvalCommand::Review(args) => review::run(texts, args),

@@ -128,7 +128,9 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 with_mask_key: *with_mask_key,
                 exported_at: load::now(),
             };
-            let done = store.open_to_read()?.export_parquet(parquet, &options).map_err(Failure::from)?;
+            let done = store.open_to_read()?.export_parquet(parquet, &options);
+            let done =
+                done.map_err(|error| Failure::from(error).while_writing("export").with("path", parquet.display()))?;
             let path = parquet.display().to_string();
             words::exported(texts, &path, done.tables, done.rows, (done.files, done.bytes), done.dates)
         }
@@ -177,6 +179,9 @@ impl From<CareError> for Failure {
         let message = error.to_string();
         match error {
             CareError::Store(error) => error.into(),
+            CareError::File { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+                Self::unreadable("disk_full").with("message", source)
+            }
             CareError::File { path, source } => {
                 Self::unreadable("file_not_readable").with("path", path.display()).with("message", source)
             }

@@ -213,6 +213,15 @@ pub(crate) fn not_written(path: Option<&Path>, error: io::Error) -> anyhow::Erro
     failure.with("message", error).into()
 }
 
+/// What a failure to add lines to a file becomes, whose lines so far stand.
+pub(crate) fn not_appended(path: &Path, error: io::Error) -> anyhow::Error {
+    match not_written(Some(path), error).downcast::<Failure>() {
+        Ok(failure) if failure.kind == "output_full" && path.is_file() => failure.with("problem", "lines").into(),
+        Ok(failure) => failure.into(),
+        Err(other) => other,
+    }
+}
+
 /// Writes to standard error. Nothing can be told of a failure there.
 pub(crate) fn tell(text: &str) {
     let mut stderr = io::stderr().lock();

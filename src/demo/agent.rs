@@ -1,8 +1,8 @@
 //! The loop of the agent: ask the model, call the tools, tell the results, until there is an answer or no way to one.
 //!
-//! Every run is a trace after the GenAI semantic conventions: an `invoke_agent` root, below it a `chat` for each request
-//! to the model and an `execute_tool` for each call. Calls of one reply run beside one another. Messages are not
-//! recorded: they would tell which fault was injected.
+//! Every run is a trace after the GenAI semantic conventions: an `invoke_agent` root, below it a `chat` for each
+//! request to the model and an `execute_tool` for each call. Calls of one reply run beside one another. Messages are
+//! not recorded: they would tell which fault was injected.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 use super::clock::Clock;
 use super::fault::{Fault, Injected};
-use super::names as key;
 use super::questions::Question;
 use super::seed::{below, draw};
 use super::telemetry::{Telemetry, TraceError};
 use super::tools::{FailureKind, Reply, ToolFailure, ToolUse, Toolbox, Words};
 use crate::chat::{ChatError, ChatModel, ChatReply, ChatRequest, Finish, Message, ToolCall, ToolOffer, Usage};
 use crate::model::{Status, ToolDefinition};
+use crate::spans::names as key;
 
 const SHIPPED: &str = include_str!("data/agent.json");
 
@@ -252,7 +252,7 @@ impl Agent {
             usage: Usage::default(),
             messages: &mut conversation.messages,
         };
-        let (ending, answer) = run.to_the_end(model);
+        let (ending, answer) = run.go_to_the_end(model);
         let Run { context, at, calls, injected, usage, .. } = run;
         let root = context.span();
         root.set_attributes([
@@ -343,7 +343,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn to_the_end(&mut self, model: &mut dyn ChatModel) -> (Ending, String) {
+    fn go_to_the_end(&mut self, model: &mut dyn ChatModel) -> (Ending, String) {
         let tools = self.agent.offers();
         loop {
             if self.agent.toolbox.is_cancelled() {

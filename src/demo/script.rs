@@ -4,9 +4,9 @@
 //! Of a tool it knows what it is offered. A required argument that the question does not hold, as `dept_code`, it gives
 //! when the tool's *description* names it: it then looks the code up first with `org_chart_lookup`. When the
 //! description does not name it, it leaves it out for a share of the questions ([`ScriptConfig::omits_percent`], by a
-//! hash of seed and question), as a model does that was never told. After an error it tries once more, with the argument
-//! that was missing, or gives up, by the seed; a second error of the same call ends its patience. An answer that gives up
-//! begins with the agent's marker.
+//! hash of seed and question), as a model does that was never told. After an error it tries once more, with the
+//! argument that was missing, or gives up, by the seed; a second error of the same call ends its patience. An answer
+//! that gives up begins with the agent's marker.
 //!
 //! A message that names an offered tool with a JSON object behind it (`send_email {"to": "…"}`) is taken as an order:
 //! that tool is called with these arguments, whatever it is.

@@ -116,8 +116,9 @@ pub enum SourceError {
 /// Turns the arguments of the command line into the inputs to read.
 ///
 /// A path is a file (any name), a folder (walked for files of that kind: `*.json`, `*.jsonl` and `*.ndjson`, of traces
-/// also protobuf `*.pb`, `*.binpb` and `*.otlp`, of tables `*.csv`; see [`FileKind::has_name`]), a glob, or `-`. Arguments keep their order,
-/// what one argument gives is sorted by path, and a file that is reached twice, under whatever name, is returned once.
+/// also protobuf `*.pb`, `*.binpb` and `*.otlp`, of tables `*.csv`; see [`FileKind::has_name`]), a glob, or `-`.
+/// Arguments keep their order, what one argument gives is sorted by path, and a file that is reached twice, under
+/// whatever name, is returned once.
 ///
 /// # Errors
 /// The first argument that gives nothing to read.

@@ -1,9 +1,9 @@
 //! A live receiver: OTLP over HTTP in, rows of the store out.
 //!
-//! One thread speaks HTTP (`http`, over the connections of `crate::connection`) and hands each body through a bounded queue
-//! (`queue`) to one other thread (`writer`), which alone owns the store. That thread takes everything that waits,
-//! commits it as one source and only then lets the answers go (`answer`): what was acknowledged is on the disk.
-//! Decides no rule, prints nothing; the clock and the store come from outside. Start with [`run`].
+//! One thread speaks HTTP (`http`, over the streams of `connection`, which other servers use as well) and hands each
+//! body through a bounded queue (`queue`) to one other thread (`writer`), which alone owns the store. That thread takes
+//! everything that waits, commits it as one source and only then lets the answers go (`answer`): what was acknowledged
+//! is on the disk. Decides no rule, prints nothing; the clock and the store come from outside. Start with [`run`].
 
 mod answer;
 mod decode;

@@ -21,6 +21,7 @@ pub mod drift;
 pub mod errors;
 pub mod eval;
 pub mod eval_report;
+pub mod eval_run;
 pub mod github;
 pub mod hq;
 pub mod issues;
@@ -71,6 +72,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("drift.j2", include_str!("templates/ko/drift.j2")),
     ("eval.j2", include_str!("templates/ko/eval.j2")),
     ("eval_page.html.j2", include_str!("templates/ko/page/eval.html.j2")),
+    ("eval_run.j2", include_str!("templates/ko/eval_run.j2")),
     ("eval_problems.j2", include_str!("templates/ko/eval_problems.j2")),
     ("eval_report.md.j2", include_str!("templates/ko/eval_report.md.j2")),
     ("eval_words.j2", include_str!("templates/ko/eval_words.j2")),

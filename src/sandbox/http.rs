@@ -13,6 +13,7 @@ use axum::http::{HeaderMap, Method};
 use axum::response::Response;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::lease::{Alive, Entry};
@@ -184,6 +185,8 @@ fn act(shared: &Shared, alive: &mut Alive<'_>, wanted: Wanted, body: &[u8]) -> R
     }
 }
 
-fn parsed<T: for<'b> Deserialize<'b>>(body: &[u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(body).map_err(|_| Refusal::BadRequest)
+/// A JSON object of this form. Without the map in between an array would do as well.
+fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    let members: Map<String, Value> = serde_json::from_slice(body).map_err(|_| Refusal::BadRequest)?;
+    serde_json::from_value(Value::Object(members)).map_err(|_| Refusal::BadRequest)
 }

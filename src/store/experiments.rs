@@ -233,6 +233,15 @@ impl Store {
         self.rows(sql, params![trial_id], |row| Ok((unsigned(row, 0)?, row.get(1)?)))
     }
 
+    /// Trials of an experiment that ended and of which a trace is not in the store, in order of case, trial and attempt.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn trials_without_runs(&self, experiment_id: &str) -> Result<Vec<TrialStart>, StoreError> {
+        let sql = include_str!("../../sql/queries/trials_without_runs.sql");
+        self.rows(sql, params![experiment_id], trial_start)
+    }
+
     /// Adds a decision on an experiment; its time is moved behind the newest one when the clock was set back.
     ///
     /// # Errors
@@ -317,8 +326,8 @@ fn experiment(row: &Row<'_>) -> duckdb::Result<Experiment> {
     })
 }
 
-fn stored_trial(row: &Row<'_>) -> duckdb::Result<StoredTrial> {
-    let start = TrialStart {
+fn trial_start(row: &Row<'_>) -> duckdb::Result<TrialStart> {
+    Ok(TrialStart {
         trial_id: row.get(0)?,
         experiment_id: row.get(1)?,
         case_id: row.get(2)?,
@@ -326,7 +335,11 @@ fn stored_trial(row: &Row<'_>) -> duckdb::Result<StoredTrial> {
         attempt: unsigned(row, 4)?,
         started_at: row.get(5)?,
         started_ns: row.get(6)?,
-    };
+    })
+}
+
+fn stored_trial(row: &Row<'_>) -> duckdb::Result<StoredTrial> {
+    let start = trial_start(row)?;
     if row.get::<_, Option<String>>(7)?.is_none() {
         return Ok(StoredTrial { start, end: None });
     }

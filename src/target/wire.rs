@@ -5,7 +5,7 @@
 //! runner of the target kept it from being made (`arguments` is `{}` and `blocked` false when absent). All others are
 //! kept as they were told, and nothing is judged by them.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::error::TargetError;
@@ -160,10 +160,7 @@ pub fn read_answer(answer: Value) -> Result<Answer, TargetError> {
     let text = text.ok_or_else(|| unreadable("/output/text is no text"))?.to_owned();
     let usage = match members.get("usage") {
         None | Some(Value::Null) => None,
-        Some(told) => {
-            let told = Told::deserialize(told).map_err(|_| unreadable("/usage does not count tokens"))?;
-            Some(Usage { input_tokens: told.input_tokens, output_tokens: told.output_tokens })
-        }
+        Some(told) => Some(counted(told).ok_or_else(|| unreadable("/usage does not count tokens"))?),
     };
     let events = match members.get("events") {
         None | Some(Value::Null) => Vec::new(),
@@ -180,12 +177,11 @@ pub fn read_answer(answer: Value) -> Result<Answer, TargetError> {
     Ok(Answer { text, proposals, others, usage })
 }
 
-#[derive(Deserialize)]
-struct Told {
-    #[serde(default)]
-    input_tokens: u64,
-    #[serde(default)]
-    output_tokens: u64,
+/// The tokens of an answer; what is not told is none.
+fn counted(told: &Value) -> Option<Usage> {
+    let members = told.as_object()?;
+    let count = |name: &str| members.get(name).map_or(Some(0), Value::as_u64);
+    Some(Usage { input_tokens: count("input_tokens")?, output_tokens: count("output_tokens")? })
 }
 
 /// A proposal; none for any other event, also for one that is only half of a proposal.

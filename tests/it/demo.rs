@@ -3,6 +3,7 @@
 mod agent;
 mod faults;
 mod serve;
+mod shape;
 mod spans;
 mod support;
 mod tools;

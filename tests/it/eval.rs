@@ -15,7 +15,7 @@ use taco_trace::eval::judge::{Judgement, Observed, Observes, TargetKind, judge};
 use taco_trace::eval::world::WorldState;
 
 /// A case that lint finds nothing wrong with: a read, a write and an external tool, one turn, one check.
-fn plain() -> Value {
+pub(crate) fn plain() -> Value {
     let text = json!({"type": "string"});
     let note = json!({
         "type": "object", "properties": {"to": text, "text": text}, "required": ["to"], "additionalProperties": false,
@@ -47,12 +47,12 @@ fn plain() -> Value {
 }
 
 /// The plain case with this at a pointer.
-fn with(pointer: &str, value: Value) -> Value {
+pub(crate) fn with(pointer: &str, value: Value) -> Value {
     changed(plain(), pointer, value)
 }
 
 /// A document with this at a pointer whose parent is there.
-fn changed(mut document: Value, pointer: &str, value: Value) -> Value {
+pub(crate) fn changed(mut document: Value, pointer: &str, value: Value) -> Value {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     match document.pointer_mut(parent).unwrap() {
         Value::Array(items) => items.insert(key.parse().unwrap(), value),
@@ -62,7 +62,7 @@ fn changed(mut document: Value, pointer: &str, value: Value) -> Value {
     document
 }
 
-fn case(document: Value) -> Case {
+pub(crate) fn case(document: Value) -> Case {
     serde_json::from_value(document).unwrap()
 }
 
@@ -104,7 +104,7 @@ fn all() -> Observes {
     TargetKind::Script.observes(true)
 }
 
-fn world_after(case: &Case, events: &[Event]) -> WorldState {
+pub(crate) fn world_after(case: &Case, events: &[Event]) -> WorldState {
     let mut world = WorldState::initial(case);
     for event in events {
         if let EventKind::StateChange { change, .. } = &event.kind {

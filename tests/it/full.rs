@@ -134,3 +134,17 @@ fn output_without_room_is_told_as_such() {
     status_and_words(&into_full(program().args(write).arg(&db)), &["앞서 마친 문장이 쓴 것은", "나머지 문장만"]);
     assert_eq!(rows(&db, "SELECT table_name FROM duckdb_tables() WHERE table_name IN ('t', 'u')"), ["t"]);
 }
+
+#[test]
+fn export_without_room_names_the_folder_and_leaves_nothing() {
+    let (Some(disk), folder) = (SmallDisk::mounted(1), tempfile::tempdir().unwrap()) else { return };
+    let db = folder.path().join("taco.duckdb");
+    let ingest = ["ingest", "fixtures/seed/traces.jsonl", "--tools", "fixtures/seed/tools.json", "--quiet", "--db"];
+    assert_eq!(program().args(ingest).arg(&db).output().unwrap().status.code(), Some(0));
+    let fill = disk.fill();
+    let target = disk.path("export");
+    let output = program().args(["store", "export", "--parquet"]).arg(&target).arg("--db").arg(&db).output().unwrap();
+    status_and_words(&output, &[&format!("`{}` 에 다 내보내지 못했습니다", target.display())]);
+    let left: Vec<_> = fs::read_dir(target.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left, [fill]);
+}

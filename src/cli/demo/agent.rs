@@ -317,7 +317,10 @@ fn telemetry(args: &AgentArgs, seed: Option<u64>) -> anyhow::Result<Telemetry> {
 fn trace_failure(args: &AgentArgs, error: TraceError) -> anyhow::Error {
     let endpoint = args.otlp_endpoint.clone().unwrap_or_default();
     match error {
-        TraceError::Write(error) => terminal::not_written(args.traces.as_deref(), error),
+        TraceError::Write(error) => match &args.traces {
+            Some(path) => terminal::not_appended(path, error),
+            None => terminal::not_written(None, error),
+        },
         TraceError::Endpoint { message } => {
             Failure::usage("bad_otlp_endpoint").with("value", endpoint).with("message", message).into()
         }

@@ -75,7 +75,7 @@ pub(super) fn run(texts: &Texts, command: &CaseCommand) -> anyhow::Result<u8> {
 }
 
 /// Cases with the names of their files; of a folder all that end in `.json`, by name.
-fn read(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
+pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {
@@ -112,7 +112,7 @@ fn read_one(file: &Path) -> Result<String, Failure> {
     }))
 }
 
-fn tell_problems(texts: &Texts, found: &[(String, Vec<CaseProblem>)], format: Format) -> anyhow::Result<u8> {
+pub(super) fn tell_problems(texts: &Texts, found: &[(String, Vec<CaseProblem>)], format: Format) -> anyhow::Result<u8> {
     #[derive(Serialize)]
     struct Row<'a> {
         file: &'a str,

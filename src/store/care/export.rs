@@ -206,7 +206,11 @@ fn begin(partial: &Path) -> Result<(), CareError> {
     require_empty(partial)?;
     fs::create_dir_all(partial).map_err(CareError::file(partial))?;
     let mark = partial.join(MARK);
-    fs::write(&mark, "").map_err(CareError::file(&mark))
+    fs::write(&mark, "").map_err(|error| {
+        // Without its mark nobody would take it for what it is.
+        fs::remove_dir_all(partial).ok();
+        CareError::file(&mark)(error)
+    })
 }
 
 fn finish(partial: &Path, folder: &Path) -> Result<(), CareError> {

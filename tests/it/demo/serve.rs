@@ -117,7 +117,10 @@ fn sandbox(answers: Answers) -> SandboxServer {
     SandboxServer { address, got }
 }
 
-fn answer(mut stream: TcpStream, answers: &[(&str, Mutex<VecDeque<(u16, Value)>>)], tell: &Sender<Got>) -> Option<()> {
+/// A request line and what it is answered, in order.
+type Queued<'a> = (&'a str, Mutex<VecDeque<(u16, Value)>>);
+
+fn answer(mut stream: TcpStream, answers: &[Queued<'_>], tell: &Sender<Got>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
