@@ -228,15 +228,16 @@ fn junit_has_a_test_for_each_trial() {
         .test_cases
         .iter()
         .map(|case| match &case.status {
-            TestCaseStatus::Success { .. } => (case.name.to_string(), "success".to_owned()),
+            TestCaseStatus::Success { .. } => (case.name.as_str().to_owned(), "success".to_owned()),
             TestCaseStatus::NonSuccess { kind, message, ty, .. } => {
                 let kind = if *kind == NonSuccessKind::Error { "error" } else { "failure" };
-                let text = format!("{kind} {} {}", ty.clone().unwrap(), message.clone().unwrap());
-                (case.name.to_string(), text)
+                let text = format!("{kind} {} {}", ty.as_ref().unwrap().as_str(), message.as_ref().unwrap().as_str());
+                (case.name.as_str().to_owned(), text)
             }
-            TestCaseStatus::Skipped { message, ty, .. } => {
-                (case.name.to_string(), format!("skipped {} {}", ty.clone().unwrap(), message.clone().unwrap()))
-            }
+            TestCaseStatus::Skipped { message, ty, .. } => (
+                case.name.as_str().to_owned(),
+                format!("skipped {} {}", ty.as_ref().unwrap().as_str(), message.as_ref().unwrap().as_str()),
+            ),
         })
         .collect();
     let expected = [
