@@ -7,8 +7,6 @@
 mod agent;
 mod clock;
 mod fault;
-mod line;
-mod names;
 pub mod questions;
 pub mod sandbox;
 mod search;

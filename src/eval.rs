@@ -7,6 +7,7 @@
 //!
 //! Start with [`case::Case`], then [`trial::Trial`] and [`judge::judge`].
 
+pub mod again;
 pub mod case;
 pub mod decide;
 pub mod event;

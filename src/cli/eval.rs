@@ -1,20 +1,25 @@
-//! `taco-trace eval`: cases of evaluations.
+//! `taco-trace eval`: trials of an agent in a mock world. One file a command.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod cancel;
+mod case;
+mod control;
+mod cost;
+mod gate;
+mod init;
+mod list;
+mod project;
+mod report;
+mod review;
+mod run;
+mod serve;
+mod target;
+mod token;
+mod traces;
 
 use clap::{Subcommand, ValueEnum};
-use serde::Serialize;
 
-use super::failure::Failure;
-use super::load::{self, DEFAULT_STORE, StoreArg};
-use super::terminal::{self, ColorChoice};
-use super::{HELP_TEMPLATE, exit};
-use crate::eval::freeze::freeze;
-use crate::eval::lint::lint;
-use crate::model::{CaseProblem, FrozenCase};
-use crate::render::{Texts, eval as words};
-use crate::store::Store;
+use super::HELP_TEMPLATE;
+use crate::render::Texts;
 
 /// `taco-trace eval` 의 인자
 #[derive(Debug, clap::Args)]
@@ -25,6 +30,32 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum EvalCommand {
+    /// 평가 프로젝트를 만듭니다: 설명을 단 taco-eval.toml 과 바로 돌려 볼 수 있는 사례
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Init(init::Args),
+    /// 대상을 살펴봅니다: 닿는지, 무엇을 볼 수 있는지, 설정 해시
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        subcommand_help_heading = "명령",
+        subcommand_value_name = "명령"
+    )]
+    Target {
+        #[command(subcommand)]
+        command: target::TargetCommand,
+    },
+    /// 실행하기 전에 드는 토큰과 값을 어림합니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Cost(cost::Args),
+    /// 사례를 대상에 시험하고, 판정하고, 배포 판단을 정해 저장소에 남깁니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Run(Box<run::Args>),
+    /// 돌고 있는 실험을 취소합니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Cancel(cancel::Args),
+    /// 실험의 목록을 봅니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    List(list::Args),
     /// 평가 사례를 다룹니다: 살펴보기, 고정하기, 목록
     #[command(
         help_template = HELP_TEMPLATE,
@@ -34,48 +65,36 @@ enum EvalCommand {
     )]
     Case {
         #[command(subcommand)]
-        command: CaseCommand,
+        command: case::CaseCommand,
     },
+    /// 실험의 보고서를 냅니다: 무엇이 돌았는지, 배포 판단과 까닭, 사례마다의 수, 실패와 그 사건
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Report(report::Args),
+    /// 실패, 판정 불가, 실행 오류, 막힌 제안을 보여주거나, 시험에 대한 검토를 남깁니다
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Review(review::Args),
+    /// 설정 해시 하나의 배포 판단을 종료 상태로 답합니다(CI 용)
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Gate(gate::Args),
+    /// 배포 판단을 HTTP 로 물을 토큰을 다룹니다: 발급, 취소, 목록
+    #[command(
+        help_template = HELP_TEMPLATE,
+        next_help_heading = "옵션",
+        subcommand_help_heading = "명령",
+        subcommand_value_name = "명령"
+    )]
+    Token {
+        #[command(subcommand)]
+        command: token::TokenCommand,
+    },
+    /// 배포 판단을 HTTP 로 답합니다(GET /api/ci/gate)
+    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
+    Serve(serve::Args),
 }
 
-#[derive(Debug, Subcommand)]
-enum CaseCommand {
-    /// 사례의 잘못을 모두 줄과 JSON Pointer 로 보여줍니다. 잘못이 있으면 종료 상태는 1 입니다
-    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
-    Lint {
-        #[command(flatten)]
-        files: Files,
-    },
-    /// 사례를 바뀌지 않는 버전으로 저장소에 남깁니다. 하나라도 잘못이 있으면 아무것도 남기지 않습니다
-    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
-    Freeze {
-        #[command(flatten)]
-        files: Files,
-        /// 저장소 파일(기본 taco.duckdb). 없으면 만듭니다
-        #[arg(long, value_name = "파일", default_value = DEFAULT_STORE, hide_default_value = true)]
-        db: PathBuf,
-    },
-    /// 고정한 사례의 버전을 보여줍니다
-    #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
-    List {
-        #[command(flatten)]
-        store: StoreArg,
-        #[command(flatten)]
-        output: FormatArg,
-    },
-}
-
+/// How a result is written.
 #[derive(Debug, clap::Args)]
-struct Files {
-    /// 사례 파일이나, 사례 파일(.json)이 있는 폴더
-    #[arg(help_heading = "인자", value_name = "파일", required = true)]
-    paths: Vec<PathBuf>,
-    #[command(flatten)]
-    output: FormatArg,
-}
-
-#[derive(Debug, clap::Args)]
-struct FormatArg {
+pub(super) struct FormatArg {
     /// 출력 형식: table(기본), json
     #[arg(
         short,
@@ -86,145 +105,31 @@ struct FormatArg {
         hide_possible_values = true,
         hide_default_value = true
     )]
-    format: Format,
+    pub(super) format: Format,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// 단말에서 읽는 글
     Table,
     /// JSON 배열
     Json,
 }
 
-/// Does what is asked with cases.
+/// Does what is asked of evaluations.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
-    let EvalCommand::Case { command } = &args.command;
-    match command {
-        CaseCommand::Lint { files } => {
-            let found: Vec<(String, Vec<CaseProblem>)> =
-                read(&files.paths)?.into_iter().map(|(file, text)| (file, lint(&text))).collect();
-            tell_problems(texts, &found, files.output.format)
-        }
-        CaseCommand::Freeze { files, db } => freeze_all(texts, files, db),
-        CaseCommand::List { store, output } => {
-            let cases = store.open_to_read()?.frozen_cases().map_err(Failure::from)?;
-            let text = match output.format {
-                Format::Table => words::list(texts, &cases, terminal::style(ColorChoice::Never, false)),
-                Format::Json => serde_json::to_string_pretty(&cases)? + "\n",
-            };
-            terminal::write_result(&text, None)?;
-            Ok(exit::OK)
-        }
+    match &args.command {
+        EvalCommand::Init(args) => init::run(texts, args),
+        EvalCommand::Target { command } => target::run(texts, command),
+        EvalCommand::Cost(args) => cost::run(texts, args),
+        EvalCommand::Run(args) => run::run(texts, args),
+        EvalCommand::Cancel(args) => cancel::run(texts, args),
+        EvalCommand::List(args) => list::run(texts, args),
+        EvalCommand::Case { command } => case::run(texts, command),
+        EvalCommand::Report(args) => report::run(texts, args),
+        EvalCommand::Review(args) => review::run(texts, args),
+        EvalCommand::Gate(args) => gate::run(texts, args),
+        EvalCommand::Token { command } => token::run(texts, command),
+        EvalCommand::Serve(args) => serve::run(texts, args),
     }
-}
-
-/// Cases with the names of their files; of a folder all that end in `.json`, by name.
-fn read(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
-    let mut files = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            let before = files.len();
-            let walked = walkdir::WalkDir::new(path).sort_by_file_name();
-            for entry in walked {
-                let entry = entry.map_err(|error| {
-                    let at = error.path().unwrap_or(path).to_owned();
-                    Failure::unreadable("file_not_readable").with("path", at.display()).with("message", error)
-                })?;
-                if entry.file_type().is_file() && entry.path().extension().is_some_and(|end| end == "json") {
-                    files.push(entry.into_path());
-                }
-            }
-            if files.len() == before {
-                return Err(Failure::unreadable("eval_no_cases").with("path", path.display()));
-            }
-        } else {
-            files.push(path.clone());
-        }
-    }
-    files.into_iter().map(|file| Ok((file.display().to_string(), read_one(&file)?))).collect()
-}
-
-fn read_one(file: &Path) -> Result<String, Failure> {
-    let bytes = fs::read(file).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Failure::unreadable("file_not_found").with("path", file.display()),
-        _ => load::unreadable(file, &error),
-    })?;
-    // What is not UTF-8 is not JSON, which lint tells with its line: the sign put in stands in no valid place.
-    Ok(String::from_utf8(bytes).unwrap_or_else(|error| {
-        let good = error.utf8_error().valid_up_to();
-        String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned() + "\u{0}"
-    }))
-}
-
-fn tell_problems(texts: &Texts, found: &[(String, Vec<CaseProblem>)], format: Format) -> anyhow::Result<u8> {
-    #[derive(Serialize)]
-    struct Row<'a> {
-        file: &'a str,
-        line: u64,
-        pointer: &'a str,
-        code: &'a str,
-        message: String,
-    }
-    let text = match format {
-        Format::Table => words::problems(texts, found),
-        Format::Json => {
-            let rows: Vec<Row<'_>> = found
-                .iter()
-                .flat_map(|(file, problems)| problems.iter().map(move |problem| (file, problem)))
-                .map(|(file, problem)| Row {
-                    file,
-                    line: problem.line,
-                    pointer: &problem.pointer,
-                    code: problem.code,
-                    message: words::problem(texts, problem),
-                })
-                .collect();
-            serde_json::to_string_pretty(&rows)? + "\n"
-        }
-    };
-    terminal::write_result(&text, None)?;
-    let is_clean = found.iter().all(|(_, problems)| problems.is_empty());
-    Ok(if is_clean { exit::OK } else { exit::FOUND })
-}
-
-fn freeze_all(texts: &Texts, files: &Files, db: &Path) -> anyhow::Result<u8> {
-    let mut cases: Vec<FrozenCase> = Vec::new();
-    let mut problems = Vec::new();
-    for (file, text) in read(&files.paths)? {
-        match freeze(&text) {
-            Ok((case, _)) => cases.push(case),
-            Err(found) => problems.push((file, found)),
-        }
-    }
-    if !problems.is_empty() {
-        return tell_problems(texts, &problems, files.output.format);
-    }
-    let store = Store::open(db).map_err(Failure::from)?;
-    let frozen_at = crate::store::korean_time(load::now_ns());
-    let mut kept = Vec::new();
-    for case in cases {
-        let case = FrozenCase { frozen_at: frozen_at.clone(), ..case };
-        let is_new = store.freeze_case(&case).map_err(Failure::from)?;
-        kept.push((case, is_new));
-    }
-    let text = match files.output.format {
-        Format::Table => words::frozen(texts, &kept),
-        Format::Json => {
-            #[derive(Serialize)]
-            struct Row<'a> {
-                sha256: &'a str,
-                id: &'a str,
-                name: &'a str,
-                is_new: bool,
-            }
-            let rows: Vec<Row<'_>> = kept
-                .iter()
-                .map(|(case, is_new)| Row { sha256: &case.sha256, id: &case.id, name: &case.name, is_new: *is_new })
-                .collect();
-            serde_json::to_string_pretty(&rows)? + "\n"
-        }
-    };
-    terminal::write_done(&text)?;
-    Ok(exit::OK)
 }

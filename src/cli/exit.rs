@@ -8,5 +8,7 @@ pub(crate) const FOUND: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// A file, the store or the output could not be opened, or nothing in the input was recognised.
 pub(crate) const UNREADABLE: u8 = 3;
+/// `eval gate`: neither a candidate nor blocked, or nothing was found.
+pub(crate) const OPEN: u8 = 4;
 /// Ctrl-C ended it, as shells have it.
 pub(crate) const INTERRUPTED: u8 = 130;

@@ -73,14 +73,15 @@ pub(crate) fn run(texts: &Texts, watch: &Watch<'_>) -> anyhow::Result<u8> {
     Ok(exit::OK)
 }
 
-/// The end, as signals ask for it: the first lets the file at hand be rolled back, the second ends at once.
-struct Stop {
-    flag: Arc<AtomicBool>,
+/// The end, as signals ask for it: the first sets `flag`, so that what is at hand can be ended in order; the second
+/// ends at once.
+pub(super) struct Stop {
+    pub(super) flag: Arc<AtomicBool>,
     signal: Receiver<()>,
 }
 
 impl Stop {
-    fn on_signals() -> anyhow::Result<Self> {
+    pub(super) fn on_signals() -> anyhow::Result<Self> {
         let flag = Arc::new(AtomicBool::new(false));
         let (sender, signal) = channel();
         let (ready, begun) = channel();

@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 use super::clock::Clock;
 use super::fault::{Fault, Injected};
-use super::names as key;
 use super::questions::Question;
 use super::seed::{below, draw};
 use super::telemetry::{Telemetry, TraceError};
 use super::tools::{FailureKind, Reply, ToolFailure, ToolUse, Toolbox, Words};
 use crate::chat::{ChatError, ChatModel, ChatReply, ChatRequest, Finish, Message, ToolCall, ToolOffer, Usage};
 use crate::model::{Status, ToolDefinition};
+use crate::spans::names as key;
 
 const SHIPPED: &str = include_str!("data/agent.json");
 

@@ -17,8 +17,8 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{IdGenerator, SdkTracer, SdkTracerProvider, SpanData, SpanExporter};
 
-use super::line::line;
 use super::seed::draw;
+use crate::spans::line::line;
 
 /// `service.name` of the agent.
 pub const SERVICE: &str = "taco-trace-demo";

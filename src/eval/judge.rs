@@ -18,51 +18,7 @@ use super::event::{CancelScope, Event, EventKind, FailureSource, LimitKind, Outc
 use super::marker;
 use super::world::{WorldState, same};
 use crate::model::EvalVerdict;
-
-/// What runs as the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TargetKind {
-    /// Our runner drives a model.
-    Reference,
-    /// The user's own agent calls the sandbox.
-    Http,
-    /// An agent that only answers.
-    AnswerOnly,
-    /// A fixed sequence from a file.
-    Script,
-}
-
-impl TargetKind {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Reference, Self::Http, Self::AnswerOnly, Self::Script];
-
-    /// What can be observed of it; `submits_events` says whether an HTTP target tells of its proposals.
-    #[must_use]
-    pub fn observes(self, submits_events: bool) -> Observes {
-        let all = Observes { proposals: true, calls: true, approvals: true, state: true, answer: true };
-        match self {
-            Self::Reference | Self::Script => all,
-            Self::Http => Observes { proposals: submits_events, ..all },
-            Self::AnswerOnly => Observes { answer: true, ..Observes::default() },
-        }
-    }
-}
-
-/// What can be observed of a target.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Observes {
-    /// What the model asked for.
-    pub proposals: bool,
-    /// What reached the tools.
-    pub calls: bool,
-    /// Which approvals there were.
-    pub approvals: bool,
-    /// The final world.
-    pub state: bool,
-    /// What was answered.
-    pub answer: bool,
-}
+pub use crate::model::{Observes, TargetKind};
 
 /// A trial to be judged.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::EvalVerdict;
+use super::{EvalDecision, EvalVerdict};
 
 /// What an experiment is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,12 @@ impl ExperimentRole {
             Self::Baseline => "baseline",
             Self::Candidate => "candidate",
         }
+    }
+
+    /// The role of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Baseline, Self::Candidate].into_iter().find(|role| role.as_str() == name)
     }
 }
 
@@ -143,4 +149,30 @@ pub struct TrialCheck {
     pub events: Vec<u64>,
     /// What was counted, when something was.
     pub measured: Option<u64>,
+}
+
+/// A trial as stored, with its end if it ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredTrial {
+    /// How it began.
+    pub start: TrialStart,
+    /// How it ended; none while it goes on, or when it was interrupted.
+    pub end: Option<TrialEnd>,
+}
+
+/// A decision on an experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExperimentDecision {
+    /// The experiment.
+    pub experiment_id: String,
+    /// The one it was compared with.
+    pub baseline_experiment_id: Option<String>,
+    /// The decision.
+    pub decision: EvalDecision,
+    /// The decision with its reasons and figures, JSON.
+    pub decided: String,
+    /// When it was decided, Korean time, ISO 8601.
+    pub decided_at: String,
+    /// The same, nanoseconds since 1970 UTC.
+    pub decided_ns: i64,
 }

@@ -11,6 +11,7 @@ pub mod demo;
 pub mod diagnosis;
 pub mod draft;
 pub mod eval;
+pub mod eval_report;
 pub mod experiment;
 pub mod hq;
 pub mod issue;
@@ -24,8 +25,13 @@ pub use answer::{Cell, Column, Example, Relation, RelationColumn, Row};
 pub use call::{CallEvidence, CallSpec, CallValue, CallVerdict, CallVerdictKind, RecordedCall, SpecGap, SpecGapReason};
 pub use diagnosis::{ChosenDraft, Coverage, Diagnosis, Evidence, EvidenceValue, Finding, FixTarget, Rule, Verdict};
 pub use draft::{DraftQuestion, ModelDraft};
-pub use eval::{CaseProblem, EvalDecision, EvalVerdict, FrozenCase, SandboxAccess, TARGET_PROTOCOL};
-pub use experiment::{Experiment, ExperimentRole, TrialCheck, TrialEnd, TrialEvent, TrialStart};
+pub use eval::{
+    CaseProblem, EvalDecision, EvalVerdict, FrozenCase, Observes, SandboxAccess, TARGET_PROTOCOL, TargetKind,
+};
+pub use eval_report::{GateAnswer, GateToken, KeptDecision, Opinion, PlannedTrial, Spent, TrialReview, TrialState};
+pub use experiment::{
+    Experiment, ExperimentDecision, ExperimentRole, StoredTrial, TrialCheck, TrialEnd, TrialEvent, TrialStart,
+};
 pub use issue::{Issue, IssueCode, Severity};
 pub use review::{Decided, HqDecision, Review, ReviewKind, is_blank};
 pub use span::{ArgsForm, CallArg, ChatCall, ChatFailure, JsonType, Operation, SpanLink, SpanRow, Status};

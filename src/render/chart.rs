@@ -168,6 +168,50 @@ pub fn rows(caption: &Caption<'_>, bars: &[Bar]) -> String {
     svg
 }
 
+/// A share with its interval, all from 0 to 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    /// Text above it.
+    pub label: String,
+    /// Text at its end; also what it says when pointed at.
+    pub note: String,
+    /// The share; none when there is none, and the interval is all there is.
+    pub at: Option<f64>,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// A row a share, each under its label: the interval as a line, the share as a dot on it. A line across all rows stands
+/// at `mark`.
+#[must_use]
+pub fn spans(caption: &Caption<'_>, spans: &[Span], mark: f64) -> String {
+    let height = ROW * spans.len() as f64;
+    let mut svg = open(caption, height);
+    let place = |share: f64| share.clamp(0.0, 1.0) * 100.0;
+    let mark = place(mark);
+    let _ = write!(svg, r#"<line class="goal" x1="{mark:.2}%" x2="{mark:.2}%" y1="0" y2="{height:.0}"/>"#);
+    for (index, span) in spans.iter().enumerate() {
+        let top = ROW * index as f64;
+        let label = escape(&truncate_to_width(&plain(&span.label), LABEL_CELLS));
+        let note = escape(&span.note);
+        let y = top + 26.0;
+        let _ = write!(svg, "<g><title>{}: {note}</title>", escape(&span.label));
+        let _ = write!(svg, r#"<text class="name" x="0" y="{:.0}">{label}</text>"#, top + 14.0);
+        let _ = write!(svg, r#"<text class="note" x="100%" y="{:.0}">{note}</text>"#, top + 14.0);
+        let _ = write!(svg, r#"<line class="grid" x1="0" x2="100%" y1="{y:.0}" y2="{y:.0}"/>"#);
+        let (low, high) = (place(span.low), place(span.high));
+        let _ = write!(svg, r#"<line class="span" x1="{low:.2}%" x2="{high:.2}%" y1="{y:.0}" y2="{y:.0}"/>"#);
+        if let Some(at) = span.at {
+            let _ = write!(svg, r#"<circle class="dot" cx="{:.2}%" cy="{y:.0}" r="4.5"/>"#, place(at));
+        }
+        svg.push_str("</g>");
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
 /// All runs of a bar.
 #[must_use]
 pub fn total(counts: &Counts) -> u64 {

@@ -20,6 +20,8 @@ pub mod drafts;
 pub mod drift;
 pub mod errors;
 pub mod eval;
+pub mod eval_report;
+pub mod eval_run;
 pub mod github;
 pub mod hq;
 pub mod issues;
@@ -69,7 +71,11 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("draft_words.j2", include_str!("templates/ko/draft_words.j2")),
     ("drift.j2", include_str!("templates/ko/drift.j2")),
     ("eval.j2", include_str!("templates/ko/eval.j2")),
+    ("eval_page.html.j2", include_str!("templates/ko/page/eval.html.j2")),
+    ("eval_run.j2", include_str!("templates/ko/eval_run.j2")),
     ("eval_problems.j2", include_str!("templates/ko/eval_problems.j2")),
+    ("eval_report.md.j2", include_str!("templates/ko/eval_report.md.j2")),
+    ("eval_words.j2", include_str!("templates/ko/eval_words.j2")),
     ("errors.j2", include_str!("templates/ko/errors.j2")),
     ("hq.j2", include_str!("templates/ko/hq.j2")),
     ("ingest_summary.j2", include_str!("templates/ko/ingest_summary.j2")),
@@ -80,6 +86,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("masked_list.j2", include_str!("templates/ko/masked_list.j2")),
     ("notes.j2", include_str!("templates/ko/notes.j2")),
     ("page.html.j2", include_str!("templates/ko/page/page.html.j2")),
+    ("page_marks.html.j2", include_str!("templates/ko/page/marks.html.j2")),
     ("page_words.j2", include_str!("templates/ko/page/words.j2")),
     ("receive.j2", include_str!("templates/ko/receive.j2")),
     ("report_words.j2", include_str!("templates/ko/report_words.j2")),

@@ -103,7 +103,7 @@ const COLUMNS: usize = 62;
 /// Labels below the columns at most.
 const LABELS: usize = 8;
 
-const STYLE: &str = include_str!("templates/ko/page/page.css");
+pub(super) const STYLE: &str = include_str!("templates/ko/page/page.css");
 const SCRIPT: &str = include_str!("templates/ko/page/page.js");
 
 /// The page as one HTML document.
@@ -117,7 +117,7 @@ pub fn page(texts: &Texts, page: &Page<'_>) -> String {
         Verdict::ALL.iter().zip(counts).map(|(verdict, count)| tile(page, *verdict, count)).collect();
     let total = chart::total(&counts);
     let values = context! {
-        csp => csp(),
+        csp => csp(STYLE, Some(SCRIPT)),
         style => STYLE,
         script => SCRIPT,
         data,
@@ -147,13 +147,13 @@ pub fn page(texts: &Texts, page: &Page<'_>) -> String {
     texts.render("page.html.j2", values)
 }
 
-/// What the browser may use: the style and the script of this page by their hashes, and nothing from anywhere.
-fn csp() -> String {
+/// What a browser may use: the style and the script of a page by their hashes, and nothing from anywhere.
+pub(super) fn csp(style: &str, script: Option<&str>) -> String {
     let hash = |text: &str| format!("'sha256-{}'", base64(&Sha256::digest(text)));
     format!(
         "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",
-        hash(SCRIPT),
-        hash(STYLE)
+        script.map_or_else(|| "'none'".to_owned(), hash),
+        hash(style)
     )
 }
 

@@ -304,6 +304,19 @@ impl SourceWriter<'_> {
         Ok(())
     }
 
+    /// Judges what is read in this run of ingest by these definitions, and leaves those in force as they are.
+    ///
+    /// # Errors
+    /// `Statement`, `DiskFull`.
+    pub fn judge_by(&mut self, set: &ToolSet, loaded_at: &str) -> Result<(), StoreError> {
+        self.store.insert_set(set, loaded_at)?;
+        self.store
+            .connection
+            .execute("UPDATE batches SET tool_set = ? WHERE batch_id = ?", params![set.sha256, self.batch_id])
+            .map(drop)
+            .map_err(StoreError::statement("tool set of a file"))
+    }
+
     /// Settles the file against the store and commits it. Returns the totals as they then stand, and
     /// the issues that only the comparison with earlier files brought up.
     ///

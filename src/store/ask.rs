@@ -21,8 +21,19 @@ use super::{Store, StoreError};
 use crate::model::{Column, Example, Relation, RelationColumn, Row};
 
 /// What people start with, in this order; the other relations come after it by name.
-pub const DOCUMENTED: [&str; 8] =
-    ["spans", "tool_definitions", "runs", "findings", "verdicts", "ingest_issues", "reviews", "hq_decisions"];
+pub const DOCUMENTED: [&str; 11] = [
+    "spans",
+    "tool_definitions",
+    "runs",
+    "findings",
+    "verdicts",
+    "ingest_issues",
+    "reviews",
+    "hq_decisions",
+    "eval_trials",
+    "eval_checks",
+    "eval_events",
+];
 
 macro_rules! example {
     ($number:literal, $name:literal) => {
@@ -31,13 +42,16 @@ macro_rules! example {
 }
 
 /// The worked questions, the first is number 1.
-pub const EXAMPLES: [Example; 6] = [
+pub const EXAMPLES: [Example; 9] = [
     example!("01", "failing_tools"),
     example!("02", "runs_of_a_day"),
     example!("03", "verdicts_by_week"),
     example!("04", "slowest_calls"),
     example!("05", "missing_arguments"),
     example!("06", "ingest_problems"),
+    example!("07", "trials_by_case"),
+    example!("08", "failed_checks"),
+    example!("09", "calls_of_failures"),
 ];
 
 /// Whether the store may be changed.

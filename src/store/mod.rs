@@ -13,6 +13,7 @@ pub mod care;
 mod compare;
 mod drafts;
 mod eval;
+mod experiments;
 mod hq;
 mod kin;
 mod mask;
@@ -23,6 +24,7 @@ mod read;
 mod review;
 mod tools;
 mod touched;
+mod trials;
 mod views;
 
 use std::cell::Cell;

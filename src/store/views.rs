@@ -161,6 +161,9 @@ const VIEW_FILES: &[ViewFile] = &[
     view!("people/findings.sql"),
     view!("people/verdicts.sql"),
     view!("people/bench_confusion.sql"),
+    view!("people/eval_trials.sql"),
+    view!("people/eval_checks.sql"),
+    view!("people/eval_events.sql"),
 ];
 
 /// Every view file, in creation order.

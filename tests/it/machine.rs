@@ -204,7 +204,7 @@ const ALLOWED: [(&str, &[&str]); 8] = [
 ];
 
 /// Reads the document, holds it against the table and the characters of XML 1.0.
-fn junit(xml: &str) -> Report {
+pub(crate) fn junit(xml: &str) -> Report {
     let allowed =
         |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     assert!(xml.chars().all(allowed), "{xml:?}");

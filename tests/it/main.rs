@@ -21,6 +21,8 @@ mod demo_reports;
 mod doctor;
 mod document;
 mod eval;
+mod eval_report;
+mod experiment;
 mod field_reports;
 mod field_reports_meaning;
 mod fixtures;

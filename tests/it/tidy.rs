@@ -15,7 +15,7 @@ use super::support::{files_under, repository};
 const HANGUL_IN_CODE: [(&str, &str); 0] = [];
 
 /// Which other rooms a room may use. The line runs ingest, store, diagnose, render; cli uses every one.
-const ROOMS: [(&str, &[&str]); 26] = [
+const ROOMS: [(&str, &[&str]); 31] = [
     ("src/model/", &[]),
     ("src/digest.rs", &[]),
     ("src/near.rs", &[]),
@@ -30,12 +30,16 @@ const ROOMS: [(&str, &[&str]); 26] = [
     ("src/shape.rs", &["model"]),
     ("src/chat", &["digest", "outbound"]),
     // `render` words the answers of its server.
-    ("src/demo", &["chat", "model", "outbound", "render"]),
+    ("src/demo", &["chat", "model", "outbound", "render", "spans"]),
     ("src/eval.rs", &["digest"]),
     ("src/eval/", &["digest", "model", "stats"]),
     ("src/sandbox", &["connection", "digest", "eval", "model"]),
     // `chat` holds keys and counts tokens.
     ("src/target", &["chat", "eval", "model", "outbound"]),
+    ("src/spans", &[]),
+    ("src/reference", &["chat", "eval"]),
+    // `chat` holds models and prices, `spans` writes lines.
+    ("src/experiment", &["chat", "digest", "eval", "model", "reference", "sandbox", "spans", "target"]),
     // `shape` adds spans up while they are read.
     ("src/ingest/", &["model", "digest", "shape"]),
     ("src/store/", &["model", "digest"]),
@@ -48,6 +52,9 @@ const ROOMS: [(&str, &[&str]); 26] = [
     ("src/diagnose.rs", &["ingest", "model", "render", "store", "verdict"]),
     // `render` words what a model is asked.
     ("src/drafts.rs", &["chat", "diagnose", "digest", "model", "render"]),
+    ("src/eval_report.rs", &["eval", "model", "store"]),
+    // `render` words the answers of its server.
+    ("src/gate", &["connection", "digest", "model", "render", "store"]),
     // `render` words what to do about a call.
     ("src/calls.rs", &["model", "render", "store"]),
 ];

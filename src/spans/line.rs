@@ -62,9 +62,15 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// One line without its end, of spans that ended, in the order in which they ended.
-pub(super) fn line(spans: Vec<SpanData>, resource: &Resource) -> String {
+#[must_use]
+pub fn line(spans: Vec<SpanData>, resource: &Resource) -> String {
     let resource = ResourceAttributesWithSchema::from(resource);
-    let groups = group_spans_by_resource_and_scope(spans, &resource);
+    line_of(&group_spans_by_resource_and_scope(spans, &resource))
+}
+
+/// One line without its end, of spans as OTLP groups them.
+#[must_use]
+pub fn line_of(groups: &[ResourceSpans]) -> String {
     Object::new().raw("resourceSpans", &list(groups.iter().map(resource_spans))).end()
 }
 

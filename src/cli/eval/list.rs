@@ -1,0 +1,55 @@
+//! `taco-trace eval list`: the experiments that a store has.
+
+use serde_json::json;
+
+use super::{Format, FormatArg};
+use crate::cli::failure::Failure;
+use crate::cli::load::StoreArg;
+use crate::cli::{exit, terminal};
+use crate::render::Texts;
+use crate::render::eval_run::{self as words, ListedExperiment};
+
+/// `taco-trace eval list` 의 인자
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    store: StoreArg,
+    #[command(flatten)]
+    output: FormatArg,
+}
+
+/// Lists experiments, the newest first.
+pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
+    let store = args.store.open_to_read()?;
+    let mut listed = Vec::new();
+    for experiment in store.experiments().map_err(Failure::from)?.into_iter().rev() {
+        let made = store.trials_of(&experiment.experiment_id).map_err(Failure::from)?;
+        let decision = store.experiment_decision(&experiment.experiment_id).map_err(Failure::from)?;
+        listed.push(ListedExperiment {
+            attempts: made.len() as u64,
+            open: made.iter().filter(|trial| trial.end.is_none()).count() as u64,
+            decision: decision.map(|decided| decided.decision),
+            experiment,
+        });
+    }
+    drop(store);
+    let text = match args.output.format {
+        Format::Table => words::list(texts, &listed),
+        Format::Json => {
+            let rows = listed.iter().map(|one| {
+                json!({
+                    "experiment_id": one.experiment.experiment_id, "project_id": one.experiment.project_id,
+                    "role": one.experiment.role.as_str(), "target": one.experiment.target,
+                    "target_kind": one.experiment.target_kind, "config_sha256": one.experiment.config_sha256,
+                    "cases": one.experiment.cases.len(), "trials": one.experiment.trials,
+                    "attempts": one.attempts, "without_end": one.open,
+                    "decision": one.decision.map(crate::model::EvalDecision::as_str),
+                    "started_at": one.experiment.started_at,
+                })
+            });
+            serde_json::to_string_pretty(&rows.collect::<Vec<_>>())? + "\n"
+        }
+    };
+    terminal::write_result(&text, None)?;
+    Ok(exit::OK)
+}

@@ -1,0 +1,92 @@
+//! What a person is to look at, with the events that decided it, and what is told when a review was kept.
+
+use minijinja::context;
+
+use super::view::{TrialView, trial};
+use super::{coded, phrase};
+use crate::model::eval_report::EvalReport;
+use crate::model::{EvalDecision, EvalVerdict, Opinion};
+use crate::render::Texts;
+use crate::render::eval;
+use crate::render::layout::plain_short;
+use crate::render::terminal::NAME_CHARS;
+
+/// Failures, what could not be judged, errors and blocked proposals of an experiment; with `all` every trial that
+/// ended.
+#[must_use]
+pub fn review(texts: &Texts, report: &EvalReport, all: bool) -> String {
+    let wanted = |one: &&crate::model::eval_report::ReportTrial| one.wants_review() || (all && one.verdict.is_some());
+    let trials: Vec<TrialView> = report.trials.iter().filter(wanted).map(|one| trial(texts, one)).collect();
+    if trials.is_empty() {
+        return phrase(texts, "nothing_to_review", context! {}) + "\n";
+    }
+    let experiment = plain_short(&report.experiment.experiment_id, NAME_CHARS);
+    let mut out = phrase(texts, "review_head", context! { experiment, count => trials.len() }) + "\n";
+    for told in &trials {
+        out += &one(texts, told);
+    }
+    out + "\n" + &phrase(texts, "review_foot", context! {}) + "\n"
+}
+
+fn one(texts: &Texts, told: &TrialView) -> String {
+    let word = |key: &str| phrase(texts, key, context! {});
+    let mut lines = vec![String::new(), format!("{}  {} — {}", told.trial_id, told.name, told.verdict)];
+    if !told.case_name.is_empty() {
+        lines.push(format!("  {}", told.case_name));
+    }
+    for check in told.checks.iter().filter(|check| check.code != EvalVerdict::Pass.as_str()) {
+        let severity = if check.is_critical { format!(" ({})", check.severity) } else { String::new() };
+        let events = if check.events.is_empty() { String::new() } else { format!(" [{}]", check.events) };
+        lines.push(format!("  {} {}{severity}: {}{events}", check.verdict, check.id, check.reason));
+    }
+    let (blocked, deciding): (Vec<_>, Vec<_>) = told.deciding.iter().partition(|event| event.is_blocked);
+    for (key, events) in [("review_events", deciding), ("review_blocked", blocked)] {
+        if !events.is_empty() {
+            lines.push(format!("  {}", word(key)));
+            lines.extend(events.iter().map(|event| format!("    {}. {}", event.seq, event.text)));
+        }
+    }
+    if !told.rubric.is_empty() {
+        lines.push(format!("  {}", word("review_rubric")));
+        lines.extend(told.rubric.iter().map(|question| format!("    - {question}")));
+    }
+    if let Some(said) = &told.review {
+        lines.push(format!("  {}: {said}", word("review_said")));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// What is told of a review that was kept.
+#[derive(Debug, Clone, Copy)]
+pub struct ReviewKept<'a> {
+    /// The trial.
+    pub trial_id: &'a str,
+    /// What was said.
+    pub opinion: Opinion,
+    /// The verdict, which stays; none for a trial that has none.
+    pub verdict: Option<EvalVerdict>,
+    /// The decision before, when there was one.
+    pub before: Option<EvalDecision>,
+    /// The decision worked out again, when anything in it changed.
+    pub after: Option<EvalDecision>,
+}
+
+/// That a review was kept, and what became of the decision.
+#[must_use]
+pub fn kept(texts: &Texts, kept: ReviewKept<'_>) -> String {
+    let verdict = kept.verdict.map_or_else(|| "–".to_owned(), |verdict| eval::verdict(texts, verdict));
+    let values = context! {
+        trial => plain_short(kept.trial_id, NAME_CHARS),
+        opinion => coded(texts, "opinion", kept.opinion.as_str()), verdict,
+    };
+    let decided = match (kept.before, kept.after) {
+        (None, _) => phrase(texts, "review_undecided", context! {}),
+        (Some(before), Some(after)) if before != after => phrase(
+            texts,
+            "review_decided",
+            context! { before => eval::decision(texts, before), after => eval::decision(texts, after) },
+        ),
+        (Some(_), _) => phrase(texts, "review_same", context! {}),
+    };
+    format!("{}\n{decided}\n", phrase(texts, "review_kept", values))
+}
