@@ -568,7 +568,7 @@ fn documented_relations_come_first_with_their_comments() {
 fn examples_are_the_files_and_each_answers_over_three_weeks() {
     let place = days();
     let all = asked(&place, &["--examples"]);
-    let expected: [&[&str]; 6] = [
+    let expected: [&[&str]; 9] = [
         &["agent_name,tool_name,runs,rules", "민원 답변 초안 에이전트,search_regulation,10,args_mismatch"],
         &["time,trace,agent_name,verdict", "09:35:50,7aac2d5a,인사 문의 에이전트,제한 시간을 넘겨 끊김"],
         &["rule,week,runs,percent,change", "args_mismatch,2026-09-28,18,18.0,", "args_mismatch,2026-10-05,13,16.7,-5"],
@@ -578,6 +578,10 @@ fn examples_are_the_files_and_each_answers_over_three_weeks() {
         ],
         &["tool_name,missing_key,calls,runs,agents,last_seen", "search_regulation,dept_code,27,27,3,2026-10-15"],
         &["severity,code,issues,files,first_place"],
+        // No evaluation was made; tests/it/eval_report/views.rs asks of one.
+        &["case_id,role,planned,passed,failed,undecided,mean_ms,cost_usd"],
+        &["case_id,check_id,severity,reason,trials,first_trial"],
+        &["case_id,trial,seq,turn,kind,tool,arguments"],
     ];
     let mut files: Vec<String> = super::support::files_under("sql/examples");
     files.sort();
