@@ -33,11 +33,25 @@ pub(crate) fn report(texts: &Texts, error: &clap::Error) -> ExitCode {
             ] {
                 values.insert(name, error.get(context).map(plain).unwrap_or_default());
             }
-            values.insert("message", std::error::Error::source(error).map(ToString::to_string).unwrap_or_default());
+            let message = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+            if let Some((least, most)) = range(&message) {
+                values.insert("least", least);
+                values.insert("most", most);
+            }
+            values.insert("message", message);
             terminal::tell(&errors::error(texts, "usage", &values));
             ExitCode::from(exit::USAGE)
         }
     }
+}
+
+/// The range in clap's sentence on a number outside of it (`0 is not in 1..=9`); the end is empty where there is none
+/// that a person would name.
+fn range(message: &str) -> Option<(String, String)> {
+    let (least, most) = message.split_once(" is not in ")?.1.split_once("..")?;
+    let most = most.trim_start_matches('=');
+    let is_end = most.parse::<i64>().is_ok_and(|most| most < i64::MAX);
+    Some((least.to_owned(), if is_end { most.to_owned() } else { String::new() }))
 }
 
 const fn problem(kind: ErrorKind) -> &'static str {
