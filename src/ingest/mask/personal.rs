@@ -12,6 +12,10 @@ use super::{MaskKind, Masker};
 pub(super) struct Names {
     /// Small letters, longest first.
     names: Vec<(&'static str, MaskKind)>,
+    /// What may stand behind a name in text.
+    endings: Vec<&'static str>,
+    /// Signs, besides a blank, that may stand between a name and a value in text.
+    between: &'static str,
 }
 
 /// Keys and values longer than this many bytes are neither.
@@ -20,15 +24,17 @@ const MAX_VALUE: usize = 128;
 
 impl Names {
     pub(super) fn builtin() -> Self {
+        let (mut names, mut endings, mut between) = (Vec::new(), Vec::new(), "");
         let lines = include_str!("personal_words.txt").lines().filter(|line| !line.starts_with('#'));
-        let mut names: Vec<(&'static str, MaskKind)> = lines
-            .filter_map(|line| {
-                let (kind, name) = line.split_once(' ')?;
-                Some((name, MaskKind::ALL.into_iter().find(|known| known.as_str() == kind)?))
-            })
-            .collect();
-        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        Self { names }
+        for (kind, name) in lines.filter_map(|line| line.split_once(' ')) {
+            match MaskKind::ALL.into_iter().find(|known| known.as_str() == kind) {
+                Some(kind) => names.push((name, kind)),
+                None if kind == "ending" => endings.push(name),
+                None => between = name,
+            }
+        }
+        names.sort_by_key(|(name, _): &(&str, MaskKind)| std::cmp::Reverse(name.len()));
+        Self { names, endings, between }
     }
 
     /// What the value of this key is. `parent` is the key of the object that it stands in: `employee` → `id`.
@@ -62,7 +68,6 @@ impl Names {
     fn behind_word(&self, text: &str, at: usize) -> Option<Match> {
         /// Most signs between the word and the value.
         const MAX_BETWEEN: usize = 8;
-        const ENDINGS: [&str; 6] = ["번호", "number", "num", "no", "코드", "id"];
         let bytes = text.as_bytes();
         if bytes[at].is_ascii_alphanumeric() && at > 0 && bytes[at - 1].is_ascii_alphanumeric() {
             return None;
@@ -73,10 +78,10 @@ impl Names {
         let (name, kind) = self.names.iter().find(|(name, _)| starts(at, name))?;
         let mut start = at + name.len();
         let ending_at = start + usize::from(matches!(bytes.get(start), Some(b' ' | b'_' | b'-' | b'.')));
-        if let Some(ending) = ENDINGS.iter().find(|ending| starts(ending_at, ending)) {
+        if let Some(ending) = self.endings.iter().find(|ending| starts(ending_at, ending)) {
             start = ending_at + ending.len();
         }
-        let is_between = |c: &char| " :=.#([\"'\\-은는이가을를의도".contains(*c);
+        let is_between = |c: &char| *c == ' ' || self.between.contains(*c);
         let between: usize = text[start..].chars().take(MAX_BETWEEN).take_while(is_between).map(char::len_utf8).sum();
         // `phone1012345678` is a name.
         if between == 0 && bytes[start - 1].is_ascii() {
