@@ -127,24 +127,33 @@ fn facts(entry: &CallEntry) -> ActionFacts {
         _ if entry.is_required == Some(true) => Checked::Presence,
         _ => Checked::Nothing,
     };
-    let mut facts = ActionFacts { verdict: Some(entry.verdict), ..ActionFacts::default() };
+    let mut facts = ActionFacts {
+        verdict: Some(entry.verdict),
+        tool: beginning(&entry.tool_name_raw),
+        argument: beginning(entry.checked_arg.as_deref().unwrap_or_default()),
+        ..ActionFacts::default()
+    };
+    let first_allowed = || {
+        let listed = entry.allowed_values.as_deref().unwrap_or_default();
+        listed.split('|').find(|value| !value.is_empty()).unwrap_or_default().to_owned()
+    };
+    let limit = || entry.max_number.clone().unwrap_or_default();
+    let value = || beginning(entry.arg_value.as_deref().unwrap_or_default());
     match entry.verdict {
-        CallVerdictKind::Compliant => facts.checked = Some(checked),
-        CallVerdictKind::ValueNotAllowed => {
-            let first = entry.allowed_values.as_deref().unwrap_or_default().split('|').find(|value| !value.is_empty());
-            facts.allowed = first.unwrap_or_default().to_owned();
+        CallVerdictKind::Compliant => {
+            facts.checked = Some(checked);
+            // What was held against nothing is not told: each call would have a sentence of its own.
+            if matches!(checked, Checked::List | Checked::Limit | Checked::ListAndLimit) {
+                (facts.allowed, facts.limit, facts.value) = (first_allowed(), limit(), value());
+            }
         }
+        CallVerdictKind::ValueNotAllowed => (facts.allowed, facts.value) = (first_allowed(), value()),
         CallVerdictKind::NumberOverLimit => {
-            facts.limit = entry.max_number.clone().unwrap_or_default();
+            (facts.limit, facts.value) = (limit(), value());
             facts.problem = entry.problem.clone().unwrap_or_default();
         }
         CallVerdictKind::DuplicateCall => facts.count = entry.row_count.unwrap_or_default(),
         CallVerdictKind::RequiredArgMissing | CallVerdictKind::ToolUnmapped => {}
-    }
-    if matches!(entry.verdict, CallVerdictKind::ValueNotAllowed | CallVerdictKind::NumberOverLimit) {
-        facts.tool = beginning(&entry.tool_name_raw);
-        facts.argument = beginning(entry.checked_arg.as_deref().unwrap_or_default());
-        facts.value = beginning(entry.arg_value.as_deref().unwrap_or_default());
     }
     facts
 }

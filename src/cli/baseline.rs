@@ -54,7 +54,8 @@ fn fingerprints(outcome: &Outcome) -> Vec<Vec<Fingerprint>> {
     outcome.runs.iter().map(of_run).collect()
 }
 
-fn checked(outcome: &Outcome) -> Checked {
+/// What could be checked of all runs that were judged, shown or not.
+pub(crate) fn checked(outcome: &Outcome) -> Checked {
     let with_tools = outcome.runs.iter().filter(|run| run.tool_set.is_some());
     Checked {
         runs: outcome.runs.len() as u64,
@@ -64,8 +65,13 @@ fn checked(outcome: &Outcome) -> Checked {
     }
 }
 
-/// Holds an outcome against a baseline.
-pub(crate) fn hold(known: &Baseline, outcome: &Outcome, looked_at: &LookedAt<'_>, allowed_points: u32) -> Held {
+/// Holds an outcome, and what could be checked of it, against a baseline.
+pub(crate) fn hold(
+    known: &Baseline,
+    (outcome, checked): (&Outcome, &Checked),
+    looked_at: &LookedAt<'_>,
+    allowed_points: u32,
+) -> Held {
     let fingerprints = fingerprints(outcome);
     let of_run = |(run, of_run): (&JudgedRun, &Vec<Fingerprint>)| {
         let findings = run.diagnosis.findings.iter().zip(of_run);
@@ -76,7 +82,7 @@ pub(crate) fn hold(known: &Baseline, outcome: &Outcome, looked_at: &LookedAt<'_>
         absent: (!looked_at.is_part).then(|| absent(known, outcome, &fingerprints, looked_at.agent)),
         other_rule_set: (known.rule_set_sha256 != rule_set_sha256()).then(|| known.rule_set.clone()),
         falls: known
-            .falls(&checked(outcome), allowed_points)
+            .falls(checked, allowed_points)
             .into_iter()
             .map(|fall| FallView { name: fall.name, before: fall.before, now: fall.now })
             .collect(),
@@ -122,14 +128,14 @@ pub(crate) fn fails(held: &Held, outcome: &Outcome, fail_on: &[Verdict]) -> bool
 pub(crate) fn write<'a>(
     texts: &Texts,
     path: &Path,
-    outcome: &Outcome,
+    (outcome, checked): (&Outcome, &Checked),
     earlier: impl Iterator<Item = &'a Baseline>,
 ) -> anyhow::Result<()> {
     let mut baseline = Baseline {
         rule_set: RULE_SET.to_owned(),
         rule_set_sha256: rule_set_sha256(),
         tool_sets: outcome.tool_sets.iter().filter_map(|set| set.tool_set.clone()).collect(),
-        checked: checked(outcome),
+        checked: *checked,
         entries: BTreeMap::new(),
     };
     // A review can be undone: what it dismissed has to be new then.

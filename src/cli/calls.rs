@@ -25,11 +25,14 @@ use crate::render::calls::{
     CHANGES, ChangeView, ChangedCall, Comparison, InputView, Report, RunView, Totals, UnjudgedView, compare,
     compare_markdown, csv_text, demonstration, list, told_of_run, unjudged_head, unjudged_line, unjudged_more,
 };
+use crate::render::layout::{plain_json, wrap_lines};
 use crate::render::{Texts, errors, issues};
 use crate::store::{CallCheck, CallInput, CallRun, KeptCheck, Store, StoreError, korean_time};
 
 /// How many calls that could not be judged are told.
 const TOLD_UNJUDGED: i64 = 20;
+/// Cells of a line on standard error.
+const TOLD_CELLS: usize = 80;
 /// How many calls of each change a report for people lists.
 const LISTED_CHANGES: i64 = 20;
 /// How many calls with one verdict a report for people lists.
@@ -148,7 +151,8 @@ struct CheckArgs {
     /// --specs-from-tools 가 읽을 도구 정의 파일
     #[arg(long, value_name = "파일", conflicts_with = "specs")]
     tools: Option<PathBuf>,
-    /// 검사를 남길 저장소 파일. 저장소에서 읽을 때는 기본 taco.duckdb
+    /// 검사를 남길 저장소 파일. 없으면 남기지 않으며, 저장소에서 읽을 때는 taco.duckdb 를
+    /// 읽기만 합니다
     #[arg(long, value_name = "파일")]
     db: Option<PathBuf>,
     /// 출력 형식: table(기본), json, jsonl, csv, md
@@ -256,7 +260,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
             let checks = kept(store.open_to_read())?.call_checks().map_err(Failure::from)?;
             let runs: Vec<RunView> = checks.iter().map(run_view).collect();
             let text = match format {
-                ListFormat::Table => list(texts, &runs),
+                ListFormat::Table => list(texts, &runs, terminal::style(ColorChoice::Never, false)),
                 ListFormat::Json => serde_json::to_string_pretty(&runs)? + "\n",
             };
             terminal::write_result(&text, None)?;
@@ -269,7 +273,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
                 runs.iter().map(|name| find_check(&checks, name)).collect::<Result<_, Failure>>()?;
             for check in &found {
                 store.delete_call_check(&check.call_run).map_err(Failure::from)?;
-                terminal::tell(&told_of_run(texts, "deleted", &check.call_run));
+                tell(&told_of_run(texts, "deleted", &check.call_run));
             }
             Ok(exit::OK)
         }
@@ -343,7 +347,7 @@ fn check(texts: &Texts, args: &CheckArgs) -> anyhow::Result<u8> {
         return Err(Failure::usage("stdin_twice").into());
     }
     refuse_output(args, &sources)?;
-    let (store, keeps) = open_store(args)?;
+    let (store, refused) = open_store(args)?;
     let now_ns = load::now_ns();
     let call_run = run_name(now_ns, args);
     let spill = std::env::temp_dir().join(format!("taco-trace-{}", std::process::id()));
@@ -363,7 +367,7 @@ fn check(texts: &Texts, args: &CheckArgs) -> anyhow::Result<u8> {
     for source in &sources {
         loading.calls(&mut check, source)?;
     }
-    load::tell_issues(texts, &loading.loaded);
+    tell_issues(texts, &loading.loaded);
     if check.calls() == 0 && loading.unreadable > 0 {
         return Err(Failure::unreadable("no_call_rows").into());
     }
@@ -379,22 +383,29 @@ fn check(texts: &Texts, args: &CheckArgs) -> anyhow::Result<u8> {
             || (totals.unjudged > 0 && fail_on.unjudged)
             || (args.strict && loading.loaded.issues > 0);
     let written = write(texts, &check, totals, args);
-    let keeps = keeps && check.calls() > 0 && written.as_ref().map_or_else(is_broken_pipe, |()| true);
+    let is_written = written.as_ref().map_or_else(is_broken_pipe, |()| true);
     let mut status = if failed { exit::FOUND } else { exit::OK };
-    if keeps {
-        let run = CallRun { checked_at: korean_time(now_ns), checked_ns: now_ns, issues: loading.loaded.issues };
-        match check.keep(&run).map_err(Failure::from) {
-            Ok(()) if args.quiet => {}
-            Ok(()) => terminal::tell(&told_of_run(texts, "kept", &call_run)),
-            // The verdicts are there all the same: a full disk must not keep them from being read.
-            Err(failure) => {
-                terminal::tell(&errors::error(texts, failure.kind, &failure.values));
-                status = exit::UNREADABLE;
-            }
+    if args.db.is_none() {
+        return written.map(|()| status);
+    }
+    if check.calls() == 0 || !is_written {
+        tell(&told_of_run(texts, if check.calls() == 0 { "nothing_kept" } else { "not_kept" }, ""));
+    }
+    let run = CallRun { checked_at: korean_time(now_ns), checked_ns: now_ns, issues: loading.loaded.issues };
+    let kept = match refused {
+        Some(failure) => Err(failure),
+        None if check.calls() == 0 || !is_written => return written.map(|()| status),
+        None => check.keep(&run).map_err(Failure::from),
+    };
+    match kept {
+        Ok(()) if args.quiet => {}
+        Ok(()) => tell(&told_of_run(texts, "kept", &call_run)),
+        // The verdicts are there all the same: a full disk or a store that is held must not keep them from being read.
+        Err(failure) => {
+            tell(&told_of_run(texts, "store_refused", ""));
+            terminal::tell(&errors::error(texts, failure.kind, &failure.values));
+            status = exit::UNREADABLE;
         }
-    } else if store_of(args).is_some() {
-        let why = if check.calls() == 0 { "nothing_kept" } else { "not_kept" };
-        terminal::tell(&told_of_run(texts, why, ""));
     }
     written.map(|()| status)
 }
@@ -428,11 +439,23 @@ fn store_of(args: &CheckArgs) -> Option<&Path> {
     args.db.as_deref().or_else(|| reads_store(args).then(|| Path::new(DEFAULT_STORE)))
 }
 
-/// The store to work in, and whether the check is kept in it.
-fn open_store(args: &CheckArgs) -> Result<(Store, bool), Failure> {
-    let Some(path) = store_of(args) else { return Ok((Store::in_memory()?, false)) };
-    let store = if reads_store(args) { Store::open_existing(path)? } else { Store::open(path)? };
-    Ok((store, true))
+/// The store to work in, and why the check cannot be kept in the one that was named.
+fn open_store(args: &CheckArgs) -> Result<(Store, Option<Failure>), Failure> {
+    let Some(path) = store_of(args) else { return Ok((Store::in_memory()?, None)) };
+    let reads = reads_store(args);
+    if args.db.is_none() {
+        return Ok((Store::open_to_read(path)?, None));
+    }
+    let opened = if reads { Store::open_existing(path) } else { Store::open(path) };
+    match opened {
+        Ok(store) => Ok((store, None)),
+        Err(missing @ StoreError::Missing { .. }) => Err(missing.into()),
+        // The calls can be judged all the same.
+        Err(error) => {
+            let store = if reads { Store::open_to_read(path)? } else { Store::in_memory()? };
+            Ok((store, Some(error.into())))
+        }
+    }
 }
 
 /// A name that no other check has: of the time and what it was asked.
@@ -498,7 +521,7 @@ impl Loading<'_> {
         self.note(check, &name, &issues).map_err(Failure::from)?;
         self.unreadable_specs = std::mem::take(&mut self.unreadable);
         if specs.is_empty() && gaps.iter().all(|gap| gap.reason != SpecGapReason::NoArguments) {
-            load::tell_issues(self.texts, &self.loaded);
+            tell_issues(self.texts, &self.loaded);
             return Err(Failure::unreadable("no_call_specs").with("path", name).into());
         }
         check.add_specs(&specs, input).map_err(Failure::from)?;
@@ -515,7 +538,7 @@ impl Loading<'_> {
         let issues = self.loaded.issues;
         let rows = calls::read_calls(opened, start, &mut |batch| self.add(check, &name, input, batch));
         if rows.map_err(Failure::from)? == 0 && self.loaded.issues == issues {
-            terminal::tell(&told_of_run(self.texts, "empty_input", &name));
+            tell(&told_of_run(self.texts, "empty_input", &name));
         }
         check.set_sha256(input, &hash.hex()).map_err(Failure::from)?;
         Ok(())
@@ -596,6 +619,18 @@ fn tools_as_specs(store: &Store, tools: Option<&Path>) -> anyhow::Result<(String
     Ok(("tools".to_owned(), set, calls::specs_of_tools(&tools)))
 }
 
+/// Writes to standard error, no wider than is read well.
+fn tell(text: &str) {
+    terminal::tell(&wrap_lines(text, TOLD_CELLS));
+}
+
+/// Tells what was left out of the inputs, or looks wrong in them.
+fn tell_issues(texts: &Texts, loaded: &Loaded) {
+    if !loaded.told.is_empty() {
+        tell(&issues::skipped_lines(texts, &loaded.told, loaded.issues));
+    }
+}
+
 /// Looks at all that is said before any of it is shown, and counts it.
 fn verified(texts: &Texts, check: &CallCheck<'_>, specs: usize) -> anyhow::Result<Totals> {
     let mut totals = Totals {
@@ -632,7 +667,7 @@ fn tell_unjudged(texts: &Texts, check: &CallCheck<'_>, names: &[String], limit: 
     let name_of =
         |input: i64| usize::try_from(input).ok().and_then(|input| names.get(input)).map_or("", String::as_str);
     let reasons = check.unjudged_reasons().map_err(Failure::from)?;
-    terminal::tell(&unjudged_head(texts, &reasons, check.unjudged()));
+    tell(&unjudged_head(texts, &reasons, check.unjudged()));
     let mut told = 0;
     loop {
         let found = check.unjudged_calls(told, (limit - told).min(PAGE)).map_err(Failure::from)?;
@@ -651,10 +686,10 @@ fn tell_unjudged(texts: &Texts, check: &CallCheck<'_>, names: &[String], limit: 
                 detail: call.detail,
             }
         });
-        terminal::tell(&views.map(|view| unjudged_line(texts, &view)).collect::<String>());
+        tell(&views.map(|view| unjudged_line(texts, &view)).collect::<String>());
     }
     if told < check.unjudged() {
-        terminal::tell(&unjudged_more(texts, check.unjudged() - told));
+        tell(&unjudged_more(texts, check.unjudged() - told));
     }
     Ok(())
 }
@@ -685,7 +720,8 @@ fn write(texts: &Texts, check: &CallCheck<'_>, totals: Totals, args: &CheckArgs)
                 let evidence = serde_json::to_string(&verdict.evidence).map_err(|error| failed(error.into()))?;
                 let argument = verdict.checked_arg.as_deref().unwrap_or_default();
                 let (number, argument) = (csv_text(&verdict.call_no), csv_text(argument));
-                let cells = [&number, verdict.verdict.as_str(), &argument, &evidence, &csv_text(&verdict.next_action)];
+                let (evidence, action) = (plain_json(&evidence), csv_text(&verdict.next_action));
+                let cells = [&number, verdict.verdict.as_str(), &argument, &*evidence, &action];
                 rows.write_record(cells).map_err(wrong)
             })?;
             rows.flush().map_err(failed)?;

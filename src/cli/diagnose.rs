@@ -120,6 +120,8 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     period.tell_if_empty(texts, &store).map_err(Failure::from)?;
     let outcome = diagnose(&store, texts, &scope, args.draft.mode()).map_err(Failure::from)?;
     let unrecorded = if args.paths.is_empty() { unrecorded(&store, &scope, &outcome)? } else { None };
+    // What is shown of the runs says nothing of what could be checked.
+    let checked = baseline::checked(&outcome);
     let mut selected = select(outcome, args, &verdicts);
     let mut store = Some(store);
     let mut drafted = Vec::new();
@@ -135,7 +137,8 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         agent: args.agent.as_deref(),
         is_part: args.trace.is_some() || args.tool.is_some() || !verdicts.is_empty() || args.limit.is_some(),
     };
-    let mut held = known.as_ref().map(|known| baseline::hold(known, &selected, &looked_at, args.allow_coverage_drop));
+    let mut held =
+        known.as_ref().map(|known| baseline::hold(known, (&selected, &checked), &looked_at, args.allow_coverage_drop));
     if let Some(held) = held.as_mut().filter(|_| args.format.folds()) {
         held.view.folded = Some(held.folded());
     }
@@ -158,7 +161,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         terminal::tell(&sentences::lines(texts, &held.view, terminal::style(ColorChoice::Never, false)));
     }
     if let Some(path) = &args.write_baseline {
-        baseline::write(texts, path, &selected, known.iter().chain(&earlier))?;
+        baseline::write(texts, path, (&selected, &checked), known.iter().chain(&earlier))?;
     }
     let failed = match &held {
         Some(held) => baseline::fails(held, &selected, &fail_on),
@@ -249,19 +252,26 @@ pub(super) fn korean_period(since: Option<&str>, until: Option<&str>) -> Result<
     period.in_order(since, until)
 }
 
+/// The first and the last Korean day whose nanoseconds since 1970 fit into 64 bits.
+const DAYS: (&str, &str) = ("1677-09-22", "2262-04-11");
+
 /// A Korean date (to which `date_offset_ns` is added) or an instant, as nanoseconds since 1970 UTC.
 pub(super) fn korean_instant(text: &str, date_offset_ns: i64) -> Result<i64, Failure> {
     let wrong = || Failure::usage("bad_date").with("value", text);
+    let beyond = || {
+        let (first, last) = DAYS;
+        Failure::usage("date_range").with("value", text).with("first", first).with("last", last)
+    };
     let korean = chrono::FixedOffset::east_opt(9 * 3600).expect("nine hours are a valid offset");
     if let Ok(date) = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d") {
         let midnight = date.and_hms_opt(0, 0, 0).and_then(|time| time.and_local_timezone(korean).single());
-        let start = midnight.and_then(|time| time.timestamp_nanos_opt()).ok_or_else(wrong)?;
-        return start.checked_add(date_offset_ns).ok_or_else(wrong);
+        let start = midnight.and_then(|time| time.timestamp_nanos_opt()).ok_or_else(beyond)?;
+        return start.checked_add(date_offset_ns).ok_or_else(beyond);
     }
     let instant = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]
         .iter()
         .find_map(|form| chrono::NaiveDateTime::parse_from_str(text, form).ok())
         .and_then(|time| time.and_local_timezone(korean).single())
         .or_else(|| chrono::DateTime::parse_from_rfc3339(text).ok());
-    instant.and_then(|time| time.timestamp_nanos_opt()).ok_or_else(wrong)
+    instant.ok_or_else(wrong)?.timestamp_nanos_opt().ok_or_else(beyond)
 }

@@ -40,7 +40,7 @@ pub(crate) struct Args {
         value_name = "수",
         default_value_t = 2,
         hide_default_value = true,
-        value_parser = clap::value_parser!(u32).range(1..)
+        value_parser = agents
     )]
     min_agents: u32,
     /// 볼 실행의 인자도 넣습니다. 개인정보로 보이는 값은 가립니다
@@ -193,6 +193,18 @@ fn candidates(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     };
     terminal::write_result(&text, args.output.as_deref())?;
     Ok(exit::OK)
+}
+
+/// How many agents; a number of any length that is not one is told with the range.
+fn agents(text: &str) -> Result<u32, String> {
+    let is_number = text.strip_prefix(['-', '+']).unwrap_or(text).bytes().all(|byte| byte.is_ascii_digit());
+    match text.parse() {
+        Ok(0) => {}
+        Ok(number) => return Ok(number),
+        Err(_) if is_number && !text.is_empty() => {}
+        Err(error) => return Err(error.to_string()),
+    }
+    Err(format!("{text} is not in 1..={}", u32::MAX))
 }
 
 /// A Korean day, written in full.

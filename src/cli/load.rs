@@ -294,9 +294,10 @@ fn defaults(args: &LoadArgs) -> ToolDefaults {
     ToolDefaults { timeout_ms: args.default_timeout_ms, max_retries: args.default_max_retries }
 }
 
+/// A file that was named alone, no folder and no glob, and cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     if error.kind() == std::io::ErrorKind::NotFound {
-        Failure::unreadable("file_not_found").with("path", path.display())
+        Failure::unreadable("file_not_found").with("path", path.display()).with("place", "file")
     } else {
         Failure::unreadable("file_not_readable").with("path", path.display()).with("message", error)
     }
@@ -325,7 +326,9 @@ pub(crate) fn open_store(
         require_recognised(&loaded)?;
         return Ok(ToJudge { store, tools: None });
     }
-    let store = Store::open_to_read(db.unwrap_or_else(|| Path::new(DEFAULT_STORE))).map_err(Failure::from)?;
+    let opened = Store::open_to_read(db.unwrap_or_else(|| Path::new(DEFAULT_STORE)));
+    // These commands would read files as well.
+    let store = opened.map_err(|error| Failure::from(error).with("paths", "yes"))?;
     let mut loaded = Loaded::default();
     let tools = read_tools(texts, args, &mut loaded)?;
     if let Some(set) = &tools {

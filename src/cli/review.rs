@@ -138,12 +138,33 @@ fn optional(reason: &Option<String>) -> String {
     reason.as_deref().unwrap_or_default().trim().to_owned()
 }
 
-/// Who says it: as named, else who is logged in. Without either it is refused: nobody could be asked later.
+/// Who says it: as named, else who is logged in, else whom the system runs the process for. Without any of them it is
+/// refused: nobody could be asked later.
 pub(super) fn person(by: Option<&str>) -> Result<String, Failure> {
-    let named = by.map(str::to_owned);
-    let logged_in = || ["USER", "LOGNAME"].iter().filter_map(|name| std::env::var(name).ok());
-    let mut known = named.into_iter().chain(logged_in()).map(|name| name.trim().to_owned());
+    let named = by.map(str::to_owned).into_iter();
+    let logged_in = ["USER", "LOGNAME"].iter().filter_map(|name| std::env::var(name).ok());
+    let of_process = std::iter::once_with(user_of_process).flatten();
+    let mut known = named.chain(logged_in).chain(of_process).map(|name| name.trim().to_owned());
     known.find(|name| !is_blank(name)).ok_or_else(|| Failure::usage("person_unknown"))
+}
+
+/// The name of the user of this process, by the files that say so on Linux: `cron` and `su` may set no variable.
+#[cfg(unix)]
+fn user_of_process() -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let id = std::fs::metadata("/proc/self").ok()?.uid().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    users.lines().find_map(|user| {
+        let mut fields = user.split(':');
+        let name = fields.next()?;
+        // Name, password, id.
+        (fields.nth(1) == Some(id.as_str())).then(|| name.to_owned())
+    })
+}
+
+#[cfg(not(unix))]
+fn user_of_process() -> Option<String> {
+    None
 }
 
 /// The rule of a verdict that is not the normal one.

@@ -13,7 +13,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::failure::Failure;
 use super::{exit, load, terminal};
-use crate::model::{Column, Example, Row};
+use crate::model::{Column, Example, Relation, Row};
 use crate::render::{Texts, rows as words};
 use crate::store::ask::split::{Statement, has_answer, statements};
 use crate::store::ask::{Access, AskError, Asking, Canceller, EXAMPLES, Taker};
@@ -293,11 +293,23 @@ fn print(printer: &mut Printer<'_>, (columns, rows): (Vec<Column>, Vec<Row>)) ->
     printer.end()
 }
 
+/// Lists relations. In the table those that nothing describes, which the program keeps for itself or a person has
+/// made, stand by name in a line below.
+fn list(texts: &Texts, relations: &[&Relation], printer: &mut Printer<'_>) -> io::Result<()> {
+    if printer.look.format != Format::Table {
+        return print(printer, words::relations(texts, relations));
+    }
+    let (described, others): (Vec<&Relation>, Vec<&Relation>) =
+        relations.iter().partition(|relation| !relation.comment.is_empty());
+    print(printer, words::relations(texts, &described))?;
+    if others.is_empty() { Ok(()) } else { printer.line(&words::undescribed(texts, &others, printer.look.width)) }
+}
+
 /// `--tables` and `--schema`.
 fn catalogue(texts: &Texts, asking: &Asking, schema: Option<&str>, printer: &mut Printer<'_>) -> anyhow::Result<()> {
     let relations = asking.relations().map_err(store_failure)?;
     let listed = match schema {
-        None => words::relations(texts, &relations.iter().collect::<Vec<_>>()),
+        None => return Ok(list(texts, &relations.iter().collect::<Vec<_>>(), printer)?),
         Some(name) => {
             let found = relations.iter().find(|relation| relation.name.eq_ignore_ascii_case(name));
             let relation = found.ok_or_else(|| Failure::usage("sql_no_relation").with("name", name))?;

@@ -159,7 +159,10 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
 pub(super) fn midnight(date: &str) -> Result<i64, Failure> {
     let is_plain = date.len() == 10 && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     let wrong = || Failure::usage("bad_day").with("value", date);
-    if is_plain { korean_instant(date, 0).map_err(|_| wrong()) } else { Err(wrong()) }
+    if !is_plain {
+        return Err(wrong());
+    }
+    korean_instant(date, 0).map_err(|failure| if failure.kind == "date_range" { failure } else { wrong() })
 }
 
 /// Bytes that are free where the folder lies, as `df` says; none when it says nothing.

@@ -34,14 +34,12 @@ pub(crate) fn report(texts: &Texts, error: &clap::Error) -> ExitCode {
                 values.insert(name, error.get(context).map(plain).unwrap_or_default());
             }
             let message = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-            if kind == ErrorKind::ValueValidation {
-                let told = match message.rsplit_once(" is not in ") {
-                    Some((_, range)) => ("range", in_words(range)),
-                    // The readers of this program speak for themselves, those of the libraries in English.
-                    None if !message.is_ascii() => ("told", message.clone()),
-                    None => ("told", String::new()),
-                };
-                values.insert(told.0, told.1);
+            if let Some((least, most)) = range(&message) {
+                values.insert("least", least);
+                values.insert("most", most);
+            } else if kind == ErrorKind::ValueValidation && !message.is_ascii() {
+                // The readers of this program speak for themselves, those of the libraries in English.
+                values.insert("told", message.clone());
             }
             values.insert("message", message);
             terminal::tell(&errors::error(texts, "usage", &values));
@@ -50,10 +48,13 @@ pub(crate) fn report(texts: &Texts, error: &clap::Error) -> ExitCode {
     }
 }
 
-/// A range of whole numbers as people write it: `1..=10` is `1~10`.
-fn in_words(range: &str) -> String {
-    let (least, most) = range.split_once("..").unwrap_or((range, ""));
-    format!("{least}~{}", most.trim_start_matches('='))
+/// The range in clap's sentence on a number outside of it (`0 is not in 1..=9`); the end is empty where there is none
+/// that a person would name.
+fn range(message: &str) -> Option<(String, String)> {
+    let (least, most) = message.split_once(" is not in ")?.1.split_once("..")?;
+    let most = most.trim_start_matches('=');
+    let is_end = most.parse::<i64>().is_ok_and(|most| most < i64::MAX);
+    Some((least.to_owned(), if is_end { most.to_owned() } else { String::new() }))
 }
 
 const fn problem(kind: ErrorKind) -> &'static str {

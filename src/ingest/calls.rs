@@ -108,6 +108,11 @@ pub fn tool_key(name: &str) -> String {
     lower.chars().filter(|letter| letter.is_alphanumeric() || is_combining_mark(*letter)).nfc().collect()
 }
 
+/// The name of an argument, composed (NFC): a Mac writes Hangul in parts, and it is the same name.
+fn argument_name(name: String) -> String {
+    if name.is_ascii() { name } else { name.nfc().collect() }
+}
+
 /// Reads calls and hands them on in batches. `start` is the offset of the first byte. Returns how many rows there were.
 ///
 /// # Errors
@@ -168,7 +173,7 @@ pub fn read_specs<R: Read>(input: R, start: u64) -> SpecTable {
 fn refused_spec(cells: &[Cell]) -> Option<SpecGap> {
     let tool_id = cells.first().and_then(text)?;
     let tool_key = tool_key(&tool_id);
-    let arg_name = cells.get(1).and_then(text).filter(|name| !name.is_empty());
+    let arg_name = cells.get(1).and_then(text).filter(|name| !name.is_empty()).map(argument_name);
     let gap = SpecGap { tool_key, arg_name, reason: SpecGapReason::SpecRefused, detail: None, tool_id, row: 0 };
     (!gap.tool_key.is_empty()).then_some(gap)
 }
@@ -275,7 +280,7 @@ fn call(row: Row) -> Result<RecordedCall, Wrong> {
     let mut cells = Cells::of(row, &CALL_COLUMNS);
     let call_no = cells.next(identifier)?;
     let tool_name_raw = cells.next(text)?;
-    let arg_name = cells.next(text_or_none)?.filter(|name| !name.is_empty());
+    let arg_name = cells.next(text_or_none)?.filter(|name| !name.is_empty()).map(argument_name);
     let arg_value = cells.next(value)?;
     let tool_key = tool_key(&tool_name_raw);
     Ok(RecordedCall { call_no, tool_name_raw, arg_name, arg_value, tool_key, row: number, line })
@@ -285,7 +290,7 @@ fn spec(row: Row) -> Result<CallSpec, Wrong> {
     let (number, line) = (row.number, row.line);
     let mut cells = Cells::of(row, &SPEC_COLUMNS);
     let tool_id = cells.next(|cell| text(cell).filter(|name| !tool_key(name).is_empty()))?;
-    let arg_name = cells.next(|cell| text(cell).filter(|name| !name.is_empty()))?;
+    let arg_name = cells.next(|cell| text(cell).filter(|name| !name.is_empty()).map(argument_name))?;
     let allowed_values = cells.next(list)?;
     let max_number = cells.next(limit)?;
     let is_required = cells.next(yes_or_no)?;
@@ -405,7 +410,7 @@ pub fn specs_of_tools(tools: &[ToolDefinition]) -> SpecTable {
         let tool_key = tool_key(&tool.tool_name);
         let gap = |arg_name: Option<&str>, reason: SpecGapReason, detail: Option<String>| SpecGap {
             tool_key: tool_key.clone(),
-            arg_name: arg_name.map(str::to_owned),
+            arg_name: arg_name.map(str::to_owned).map(argument_name),
             reason,
             detail,
             tool_id: tool.tool_name.clone(),
@@ -448,7 +453,7 @@ pub fn specs_of_tools(tools: &[ToolDefinition]) -> SpecTable {
             }
             table.specs.push(CallSpec {
                 tool_id: tool.tool_name.clone(),
-                arg_name: param.key.clone(),
+                arg_name: argument_name(param.key.clone()),
                 allowed_values: read.allowed_values,
                 max_number: read.max_number,
                 is_required: param.required_position.is_some(),
@@ -594,12 +599,15 @@ pub fn calls_of_span(
             JsonType::String => serde_json::from_str(&arg.value).ok(),
             _ => Some(arg.value.clone()),
         };
-        calls.push(of(format!("{id}#{}", arg.key), Some(arg.key.clone()), value));
+        let name = argument_name(arg.key.clone());
+        calls.push(of(format!("{id}#{name}"), Some(name), value));
     }
-    let given = |name: &String| canonical.args.iter().any(|arg| arg.key == *name);
+    let given = |name: &String| calls.iter().any(|call: &RecordedCall| call.arg_name.as_ref() == Some(name));
+    let mut absent = Vec::new();
     for name in wanted.into_iter().flatten().filter(|name| !given(name)) {
-        calls.push(of(format!("{id}#{name}"), Some(name.clone()), None));
+        absent.push(of(format!("{id}#{name}"), Some(name.clone()), None));
     }
+    calls.append(&mut absent);
     if calls.is_empty() && wanted.is_none() {
         calls.push(of(id.to_owned(), None, None));
     }

@@ -10,6 +10,7 @@
 
 mod json;
 mod numbered;
+mod personal;
 mod scan;
 
 use std::borrow::Cow;
@@ -112,13 +113,15 @@ const TOKEN_DIGITS: usize = 12;
 pub struct Masker {
     key: [u8; 32],
     words: scan::Words,
+    /// Names of personal values, where all that may be one is masked.
+    names: Option<personal::Names>,
 }
 
 impl Masker {
     /// A masker whose key is the sha256 of `secret`.
     #[must_use]
     pub fn new(secret: &[u8]) -> Self {
-        Self { key: Sha256::digest(secret).into(), words: scan::Words::builtin() }
+        Self { key: Sha256::digest(secret).into(), words: scan::Words::builtin(), names: None }
     }
 
     /// Takes the values of these JSON keys as employee numbers too.
@@ -142,11 +145,13 @@ impl Masker {
         let mut counts = MaskCounts::default();
         let mut out = String::new();
         let mut written = 0;
-        scan::each_match(text, &self.words, |found| {
+        let folded = self.names.as_ref().and_then(|_| personal::fold(text));
+        let place = |at: usize| folded.as_ref().map_or(at, |folded| folded.places[at]);
+        scan::each_match(folded.as_ref().map_or(text, |folded| &folded.text), self, |found| {
             counts.count(found.kind);
-            out.push_str(&text[written..found.start]);
+            out.push_str(&text[written..place(found.start)]);
             out.push_str(&self.token(found.kind, &found.normal));
-            written = found.end;
+            written = place(found.end);
         });
         if written == 0 {
             return (Cow::Borrowed(text), counts);

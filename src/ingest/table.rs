@@ -300,6 +300,11 @@ impl<R: Read> TableReader<R> {
         };
         if is_header {
             self.header = cells.iter().map(csv::name).collect();
+            if let Some(separator) = other_separator(self.columns, &self.header) {
+                let detail = format!("{number}: separator {separator}");
+                issues.push(issue(IssueCode::TableRowInvalid, line, offset, detail, raw_excerpt(bytes)));
+                return None;
+            }
             self.places = find_columns(self.columns, &self.header, |code, what| {
                 // A column that is not read is told of without a row, as in JSON.
                 let detail =
@@ -309,7 +314,8 @@ impl<R: Read> TableReader<R> {
             return None;
         }
         if cells.len() == self.header.len() && cells.iter().map(csv::name).eq(self.header.iter().cloned()) {
-            issues.push(issue(IssueCode::HeaderRepeated, line, offset, number.to_string(), raw_excerpt(bytes)));
+            // It is no row, so it has no number: the next row has the next one.
+            issues.push(issue(IssueCode::HeaderRepeated, line, offset, String::new(), raw_excerpt(bytes)));
             return None;
         }
         self.rows += 1;
@@ -369,6 +375,15 @@ fn find_columns(columns: &[&str], header: &[String], mut report: impl FnMut(Issu
         report(IssueCode::ColumnUnknown, &raw_excerpt(name.as_bytes()));
     }
     complete.then_some(places)
+}
+
+/// What the cells of a header of one cell are apart by, when that is no comma: as it is told.
+fn other_separator(columns: &[&str], header: &[String]) -> Option<&'static str> {
+    let [header] = header else { return None };
+    [(';', ";"), ('\t', "tab"), ('|', "|")].into_iter().find_map(|(separator, told)| {
+        let mut cells = header.split(separator).map(|cell| cell.trim().trim_matches('"'));
+        (header.contains(separator) && cells.any(|cell| columns.contains(&cell))).then_some(told)
+    })
 }
 
 fn issue(code: IssueCode, line: u64, byte_offset: u64, detail: String, raw: String) -> Issue {

@@ -8,7 +8,7 @@ use minijinja::value::Value;
 use serde::Serialize;
 
 use super::Texts;
-use super::layout::{Style, pad_end, pad_start, plain, plain_short, thousands, width, wrap};
+use super::layout::{Style, pad_end, pad_start, plain, plain_short, short_path, thousands, width, wrap};
 use super::markdown::cell;
 use crate::model::{CallValue, CallVerdict, CallVerdictKind};
 
@@ -16,8 +16,8 @@ use crate::model::{CallValue, CallVerdict, CallVerdictKind};
 const CELL_CHARS: usize = 200;
 /// How far the lines below a call stand in.
 const INDENT: &str = "    ";
-/// Longest name of an input in a list, in characters.
-const NAME_CHARS: usize = 60;
+/// Longest name of an input in a list, in cells.
+const NAME_CELLS: usize = 60;
 
 /// What a compliant call was held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -46,13 +46,13 @@ pub struct ActionFacts {
     pub checked: Option<Checked>,
     /// Name of the tool.
     pub tool: String,
-    /// Name of the argument.
+    /// Name of the argument; empty when none was checked.
     pub argument: String,
-    /// Its value.
+    /// Its value, where it was held against something.
     pub value: String,
-    /// value_not_allowed: the first value allowed; empty when there is none but empty text.
+    /// compliant, value_not_allowed: the first value allowed; empty when there is none but empty text.
     pub allowed: String,
-    /// number_over_limit: the limit.
+    /// compliant, number_over_limit: the limit.
     pub limit: String,
     /// number_over_limit: `over_limit`, `negative` or `not_a_number`.
     pub problem: String,
@@ -294,20 +294,21 @@ pub fn unjudged_more(texts: &Texts, more: i64) -> String {
     phrase(texts, "unjudged_more", context! { more }) + "\n"
 }
 
-/// What became of a check, or of an input: `kept`, `not_kept`, `nothing_kept`, `deleted` or `empty_input`, with its
-/// name.
+/// What became of a check, or of an input: `kept`, `not_kept`, `nothing_kept`, `store_refused`, `deleted` or
+/// `empty_input`, with its name.
 #[must_use]
 pub fn told_of_run(texts: &Texts, what: &str, name: &str) -> String {
     phrase(texts, what, context! { run => name }) + "\n"
 }
 
-/// A text as a cell of CSV: no spreadsheet takes it for a formula. Numbers stay as they are.
+/// A text as a cell of CSV: signs that would steer or hide are written out, and no spreadsheet takes it for a formula.
+/// Numbers stay as they are.
 #[must_use]
 pub fn csv_text(text: &str) -> String {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_number = digits.starts_with(|digit: char| digit.is_ascii_digit())
         && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    if is_number { text.to_owned() } else { super::hq::no_formula(text) }
+    if is_number { text.to_owned() } else { super::hq::csv_cell(text) }
 }
 
 /// A text in which white space around it, or nothing else, can be seen.
@@ -364,10 +365,9 @@ impl RunView {
             .sum()
     }
 
-    /// Paths of the inputs of one kind.
-    fn paths(&self, role: &str) -> String {
-        let paths =
-            self.inputs.iter().filter(|input| input.role == role).map(|input| plain_short(&input.path, NAME_CHARS));
+    /// Paths of the inputs of one kind, each in at most `cells`.
+    fn paths(&self, role: &str, cells: usize) -> String {
+        let paths = self.inputs.iter().filter(|input| input.role == role).map(|input| short_path(&input.path, cells));
         paths.collect::<Vec<_>>().join(", ")
     }
 
@@ -377,31 +377,43 @@ impl RunView {
     }
 }
 
-/// The list of checks that were kept.
+/// The list of checks that were kept. The inputs stand below a check where the columns have no room for them.
 #[must_use]
-pub fn list(texts: &Texts, runs: &[RunView]) -> String {
+pub fn list(texts: &Texts, runs: &[RunView], style: Style) -> String {
     if runs.is_empty() {
         return word(texts, "no_runs") + "\n";
     }
     let head = ["run", "time", "calls", "deviating", "unjudged_count", "issues", "calls_from", "specs_from"];
+    let head = head.map(|key| word(texts, key));
     let row = |run: &RunView| {
         let counts = [run.calls, run.deviating(), run.unjudged, run.issues].map(thousands);
         let [calls, deviating, unjudged, issues] = counts;
-        let (calls_from, specs_from) = (run.paths("calls"), run.paths("specs"));
+        let (calls_from, specs_from) = (run.paths("calls", NAME_CELLS), run.paths("specs", NAME_CELLS));
         [run.call_run.clone(), run.time(), calls, deviating, unjudged, issues, calls_from, specs_from]
     };
-    let rows: Vec<[String; 8]> =
-        std::iter::once(head.map(|key| word(texts, key))).chain(runs.iter().map(row)).collect();
+    let rows: Vec<[String; 8]> = std::iter::once(head.clone()).chain(runs.iter().map(row)).collect();
     let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..head.len()).map(widest).collect();
-    let line = |row: &[String; 8]| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (text, width))| {
+    let line = |cells: &[String]| {
+        let cells = cells.iter().zip(&widths).enumerate().map(|(column, (text, width))| {
             // The counts stand to the right.
             if (2..6).contains(&column) { pad_start(text, *width) } else { pad_end(text, *width) }
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };
-    rows.iter().map(line).collect()
+    if widths.iter().sum::<usize>() + 2 * (head.len() - 1) <= style.cells() {
+        return rows.iter().map(|row| line(row)).collect();
+    }
+    let mut text = line(&head[..6]);
+    for (run, row) in runs.iter().zip(&rows[1..]) {
+        text += &line(&row[..6]);
+        for (label, role) in [(&head[6], "calls"), (&head[7], "specs")] {
+            let room = style.cells().saturating_sub(width(INDENT) + width(label) + 3);
+            let inputs = format!("{label}: {}", run.paths(role, room.min(NAME_CELLS)));
+            wrap(&inputs, style.cells(), INDENT, &INDENT.repeat(2)).into_iter().for_each(|line| text += &(line + "\n"));
+        }
+    }
+    text
 }
 
 /// How calls changed, in the order told.

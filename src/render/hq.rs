@@ -7,7 +7,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::Texts;
-use super::layout::plain_short;
+use super::layout::{plain, plain_short};
 use super::terminal::{ARGUMENT_CHARS, SHORT_SHA};
 use crate::model::Rule;
 use crate::model::hq::{AgentRuns, DayRuns, Definition, Example, Group, Handoff, Problem, ProblemRuns};
@@ -287,17 +287,18 @@ pub fn csv(handoff: &Handoff) -> String {
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-/// A model can be talked into any tool name, and the file is opened elsewhere.
-pub(crate) fn no_formula(text: &str) -> String {
+/// A text as a cell of CSV: a model can be talked into any tool name, and the file is opened elsewhere.
+pub(crate) fn csv_cell(text: &str) -> String {
     let begins_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if begins_formula { format!("'{text}") } else { text.to_owned() }
+    let text = plain(text);
+    if begins_formula { format!("'{text}") } else { text.into_owned() }
 }
 
 fn record(handoff: &Handoff, group: &Group, is_candidate: bool) -> [String; COLUMNS.len()] {
     let day = |pick: fn(&crate::model::hq::Period) -> &String| handoff.period.as_ref().map(pick).cloned();
     let decided = group.decision.as_ref();
     [
-        no_formula(&group.tool_name),
+        csv_cell(&group.tool_name),
         group.rule.as_str().to_owned(),
         group.rule.verdict().label().to_owned(),
         is_candidate.to_string(),
@@ -315,8 +316,8 @@ fn record(handoff: &Handoff, group: &Group, is_candidate: bool) -> [String; COLU
         day(|period| &period.since).unwrap_or_default(),
         day(|period| &period.until).unwrap_or_default(),
         decided.map(|earlier| earlier.decided.decision.as_str().to_owned()).unwrap_or_default(),
-        decided.map(|earlier| no_formula(&earlier.decided.reason)).unwrap_or_default(),
-        decided.map(|earlier| no_formula(&earlier.decided.decided_by)).unwrap_or_default(),
+        decided.map(|earlier| csv_cell(&earlier.decided.reason)).unwrap_or_default(),
+        decided.map(|earlier| csv_cell(&earlier.decided.decided_by)).unwrap_or_default(),
         decided.map(|earlier| earlier.decided.decided_at.clone()).unwrap_or_default(),
         decided.map(|earlier| earlier.runs_after.to_string()).unwrap_or_default(),
         decided.map(|earlier| earlier.judged_after.to_string()).unwrap_or_default(),

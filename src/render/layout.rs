@@ -59,6 +59,24 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The same for a text that is JSON, in the escapes of JSON.
+#[must_use]
+pub fn plain_json(json: &str) -> Cow<'_, str> {
+    if !json.chars().any(is_harmful) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 8);
+    for c in json.chars() {
+        if is_harmful(c) {
+            let mut units = [0; 2];
+            c.encode_utf16(&mut units).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// [`plain`], cut to `max` characters with `…` at the cut.
 #[must_use]
 pub fn plain_short(text: &str, max: usize) -> String {
@@ -66,6 +84,12 @@ pub fn plain_short(text: &str, max: usize) -> String {
         None => plain(text).into_owned(),
         Some((cut, _)) => format!("{}…", plain(&text[..cut])),
     }
+}
+
+/// A name in a sentence: in quotes when it is empty or has white space around it, which would not be seen.
+#[must_use]
+pub fn named(text: &str) -> Cow<'_, str> {
+    if text.is_empty() || text.trim().len() != text.len() { format!("'{text}'").into() } else { text.into() }
 }
 
 /// Cells that `text` takes.
@@ -146,6 +170,47 @@ pub fn wrap(text: &str, cells: usize, first: &str, rest: &str) -> Vec<String> {
     }
     let indents = std::iter::once(first).chain(std::iter::repeat(rest));
     lines.iter().zip(indents).map(|(line, indent)| format!("{indent}{line}").trim_end().to_owned()).collect()
+}
+
+/// Each line of `text` wrapped at words to `cells`, what goes on four cells further in; shorter lines stay as they are.
+#[must_use]
+pub fn wrap_lines(text: &str, cells: usize) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for line in text.lines() {
+        let first = &line[..line.len() - line.trim_start().len()];
+        let lines = if width(line) <= cells {
+            vec![line.to_owned()]
+        } else {
+            wrap(line.trim_start(), cells, first, &format!("{first}    "))
+        };
+        lines.iter().for_each(|line| {
+            out.push_str(line);
+            out.push('\n');
+        });
+    }
+    out
+}
+
+/// A path in at most `cells`: what is cut is in the middle, so that its beginning and the name of the file stay.
+#[must_use]
+pub fn short_path(path: &str, cells: usize) -> String {
+    let path = plain(path);
+    if width(&path) <= cells {
+        return path.into_owned();
+    }
+    let name_at = path.rfind('/').unwrap_or(path.len());
+    let name = &path[name_at..];
+    let room = cells.saturating_sub(1);
+    if width(name) <= room {
+        let (start, _) = split_at_width(&path[..name_at], room - width(name));
+        return format!("{start}…{name}");
+    }
+    // A name that is too long itself: its ending tells what it is.
+    let name = name.trim_start_matches('/');
+    let name = if name.is_empty() { &*path } else { name };
+    let (start, rest) = split_at_width(name, room / 2);
+    let end = rest.char_indices().map(|(at, _)| &rest[at..]).find(|end| width(end) <= room - width(start));
+    format!("{start}…{}", end.unwrap_or_default())
 }
 
 /// A number with separators between thousands: `12,400`.

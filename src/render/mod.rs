@@ -135,6 +135,7 @@ impl Texts {
         environment.add_filter("native_count", move |number: i64| counts.times(number));
         environment.add_filter("thousands", |number: i64| thousands(number));
         environment.add_filter("shown", |text: String| plain_short(&text, SENTENCE_CHARS));
+        environment.add_filter("named", |text: String| layout::named(&text).into_owned());
         environment.add_filter("md_cell", |text: String| markdown::cell(&text));
         for (name, source) in TEMPLATES {
             environment.add_template(name, source).expect("a test renders every template that is shipped");

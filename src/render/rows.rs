@@ -12,7 +12,7 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::Texts;
-use super::layout::{pad_end, pad_start, plain, split_at_width, truncate_to_width, width, wrap};
+use super::layout::{pad_end, pad_start, plain, split_at_width, truncate_to_width, width, wrap, wrap_lines};
 use super::markdown;
 use crate::model::{Cell, Column, Example, Relation, Row};
 
@@ -305,6 +305,14 @@ pub fn relations(texts: &Texts, relations: &[&Relation]) -> (Vec<Column>, Vec<Ro
     let kind = |relation: &Relation| word(texts, if relation.is_view { "view" } else { "table" });
     let row = |relation: &&Relation| [relation.name.clone(), kind(relation), relation.comment.clone()];
     (named(texts, &["name", "kind", "comment"]), relations.iter().map(|relation| texts_of(row(relation))).collect())
+}
+
+/// The names of relations without a description, in lines of at most `cells`.
+#[must_use]
+pub fn undescribed(texts: &Texts, relations: &[&Relation], cells: Option<usize>) -> String {
+    let names = relations.iter().map(|relation| plain(&relation.name)).collect::<Vec<_>>().join(", ");
+    let line = format!("{}: {names}\n", word(texts, "undescribed"));
+    cells.map_or_else(|| line.clone(), |cells| wrap_lines(&line, cells))
 }
 
 /// Columns and rows of a list of columns.

@@ -170,7 +170,8 @@ pub struct CallCheck<'store> {
 }
 
 impl Store {
-    /// Begins a check named `call_run`. A store in memory moves what does not fit into memory to the folder `spill`.
+    /// Begins a check named `call_run`. A store in memory, or one open for reading only, moves what does not fit into
+    /// memory to the folder `spill`.
     ///
     /// # Errors
     /// `Statement`, `DiskFull`.
@@ -191,7 +192,10 @@ impl Store {
             unjudged: 0,
             seen: Default::default(),
         };
-        if !self.is_file {
+        let mode = "SELECT current_setting('access_mode')";
+        let mode: String =
+            self.connection.query_row(mode, [], |row| row.get(0)).map_err(StoreError::statement("access_mode"))?;
+        if !self.is_file || mode.eq_ignore_ascii_case("read_only") {
             let folder = spill.display().to_string().replace('\'', "''");
             self.step("configuration", &format!("SET temp_directory = '{folder}'"))?;
         }

@@ -132,8 +132,10 @@ impl StoreError {
     }
 }
 
-/// How often, and how long each time, a store that another process holds is waited for.
+/// How often, and how long each time, a store that another process holds is waited for: half a second by who reads.
 const LOCK_WAITS: u32 = 10;
+/// Three seconds by who writes: what a person has said, or a check has come to, would be lost else.
+const WRITE_WAITS: u32 = 60;
 const LOCK_WAIT: Duration = Duration::from_millis(50);
 
 /// An open store with current tables and views.
@@ -147,12 +149,13 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the file, creating it when it is not there, and brings tables and views up to date.
+    /// Opens the file, creating it when it is not there, and brings tables and views up to date. Waits some three
+    /// seconds while another process holds it.
     ///
     /// # Errors
     /// `Locked`, `NotOpenable`, `Newer`, `MigrationChanged`, `Statement`, `DiskFull`.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::current(connect(path, AccessMode::ReadWrite, LOCK_WAITS)?)
+        Self::current(connect(path, AccessMode::ReadWrite, WRITE_WAITS)?)
     }
 
     /// Opens it as [`Store::open`] does, unless another process holds it or it may not be written to: none then, at

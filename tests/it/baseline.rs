@@ -366,6 +366,16 @@ fn what_does_not_occur_any_more_is_told_where_its_agent_ran() {
 }
 
 #[test]
+fn runs_that_are_not_shown_were_checked_all_the_same() {
+    let place = Place::new();
+    let (path, _) = written(&place);
+    for more in [["--limit", "1"], ["--limit", "0"], ["--verdict", "undefined-tool"]] {
+        let output = diagnose(SEED, &[&["--baseline", text(&path)][..], &more].concat());
+        assert_eq!(status(&output), 0, "{more:?}: {}", stdout(&output));
+    }
+}
+
+#[test]
 fn checking_less_fails_and_says_what_fell() {
     let place = Place::new();
     let (path, mut value) = written(&place);

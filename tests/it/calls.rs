@@ -309,7 +309,9 @@ fn later_rows_of_a_number_are_left_out_and_told_once() {
         [CallEvidence { field: "call_no", agg: Some("count"), value: CallValue::Count(3), quote: None }]
     );
     assert_eq!(last[1].checked_arg.as_deref(), Some("d"));
-    assert!(last[0].next_action.contains("세 번"), "{}", last[0].next_action);
+    let rest = "적재됐습니다. 앞 건으로만 판정하고 뒤 건을 기록에서 뺍니다.";
+    assert_eq!(last[0].next_action, format!("t의 b를 넣은 호출의 번호가 세 번 {rest}"));
+    assert_eq!(last[1].next_action, format!("nothing의 d를 넣은 호출의 번호가 두 번 {rest}"));
 }
 
 #[test]
@@ -504,33 +506,61 @@ fn sentences_name_what_is_wrong_and_end_politely() {
         (
             "1,send_notice,channel,fax",
             "send_notice,channel,mail|messenger,,false",
-            "channel에 허용 목록에 없는 값 'fax'를 넣었습니다. 프롬프트에서 channel 기본값을 mail로 못박습니다.",
+            "send_notice의 channel에 허용 목록에 없는 값 'fax'를 넣었습니다. 프롬프트에서 channel 기본값을 mail로 못박습니다.",
         ),
         (
-            "1,delete_files,scope,all",
-            "delete_files,scope,team,,true",
-            "scope에 허용 목록에 없는 값 'all'을 넣었습니다. 프롬프트에서 scope 기본값을 team으로 못박습니다.",
+            "1,search_docs,scope,\"team \"",
+            "search_docs,scope,team|department,,true",
+            "search_docs의 scope에 허용 목록에 없는 값 'team '을 넣었습니다. 프롬프트에서 scope 기본값을 team으로 못박습니다.",
         ),
-        ("1,t,a,\"\"", "t,a,x|y,,true", "a에 허용 목록에 없는 빈 값을 넣었습니다."),
         (
-            "1,t,limit,200",
-            "t,limit,,50,false",
-            "limit 값 200이 상한 50을 넘었습니다. 도구 쪽에서 상한을 강제하도록 고칩니다.",
+            "1,search_docs,scope,team|department",
+            "search_docs,scope,team|department,,true",
+            "search_docs의 scope에 허용 목록에 없는 값 'team|department'를 넣었습니다.",
+        ),
+        (
+            "1,search_docs,scope,\"\"",
+            "search_docs,scope,team|department,,true",
+            "search_docs의 scope에 허용 목록에 없는 빈 값 ''을 넣었습니다.",
+        ),
+        ("1,t,a,\"\"", "t,a,x|y,,true", "t의 a에 허용 목록에 없는 빈 값 ''을 넣었습니다."),
+        (
+            "1,search_docs,top_k,201",
+            "search_docs,top_k,,50,false",
+            "search_docs의 top_k 값 201이 상한 50을 넘었습니다. 도구 쪽에서 상한을 강제하도록 고칩니다.",
+        ),
+        (
+            "1,search_docs,top_k,200",
+            "search_docs,top_k,,40,false",
+            "search_docs의 top_k 값 200이 상한 40을 넘었습니다. 도구 쪽에서 상한을 강제하도록 고칩니다.",
         ),
         (
             "1,search_docs,top_k,-1",
             "search_docs,top_k,,50,false",
-            "top_k 값 -1이 0보다 작습니다. 도구 쪽에서 0 이상 50 이하만 받도록 고칩니다.",
+            "search_docs의 top_k 값 -1이 0보다 작습니다. 도구 쪽에서 0 이상 50 이하만 받도록 고칩니다.",
         ),
         (
-            "1,search_docs,top_k,many",
+            "1,search_docs,top_k,\" 5\"",
             "search_docs,top_k,,50,false",
-            "top_k에 숫자가 아닌 값 'many'를 넣었습니다. 도구 쪽에서 0 이상 50 이하의 숫자만 받도록 고칩니다.",
+            "search_docs의 top_k에 숫자가 아닌 값 ' 5'를 넣었습니다. 도구 쪽에서 0 이상 50 이하의 숫자만 받도록 고칩니다.",
         ),
-        ("1,t,a,x", "t,a,,,true", "필수 인자가 채워져 있습니다. 기준선 호출로 남깁니다."),
-        ("1,t,a,", "t,a,,5,false", "선택 인자라 비워 두어도 됩니다. 기준선 호출로 남깁니다."),
-        ("1,t,a,2", "t,a,1|2,5,false", "허용 값과 상한 안입니다. 기준선 호출로 남깁니다."),
-        ("1,t,a,x", "t,a,,,false", "값에 제한이 없는 선택 인자입니다. 기준선 호출로 남깁니다."),
+        (
+            "1,t,recipient,",
+            "t,recipient,,,true",
+            "t의 필수 인자 recipient가 비어 있습니다. 통과로 세지 않고 호출 실패로 다루도록 고칩니다.",
+        ),
+        (
+            "1,erase_disk,a,x",
+            "t,a,,,true",
+            "명세에 없는 도구 erase_disk를 불렀습니다. 열어 준 적이 없는 도구인지 보안 담당자와 즉시 확인합니다.",
+        ),
+        ("1,\" x\",a,x", "t,a,,,true", "명세에 없는 도구 ' x'를 불렀습니다."),
+        ("1,t,a,x", "t,a,,,true", "t의 필수 인자 a가 채워져 있습니다. 기준선 호출로 남깁니다."),
+        ("1,t,a,", "t,a,,5,false", "t의 a는 선택 인자라 비워 두어도 됩니다. 기준선 호출로 남깁니다."),
+        ("1,t,a,x", "t,a,x|y,,false", "t의 a 값 'x'는 허용 값 안입니다. 기준선 호출로 남깁니다."),
+        ("1,t,a,2", "t,a,,5,false", "t의 a 값 '2'는 상한 5 안입니다. 기준선 호출로 남깁니다."),
+        ("1,t,a,2", "t,a,1|2,5,false", "t의 a 값 '2'는 허용 값과 상한 5 안입니다. 기준선 호출로 남깁니다."),
+        ("1,t,a,x", "t,a,,,false", "t의 a는 값에 제한이 없는 선택 인자입니다. 기준선 호출로 남깁니다."),
     ] {
         let found = action(call, spec);
         assert!(found.starts_with(expected), "{call}: {found}");
@@ -610,13 +640,59 @@ fn wrong_rows_of_csv_are_told_with_their_row_and_the_rest_is_read() {
         [
             "table_row_invalid 3 2: 3 / 4",
             "table_row_invalid 4 3: 5 / 4",
-            "header_repeated 6 5",
+            "header_repeated 6 ",
             "table_row_invalid 7 5: \"…\"…",
             "table_row_invalid 8 6: \"…",
             "cell_invalid 10 8: call_no: null",
         ]
     );
     assert!(issues.iter().all(|issue| !issue.raw.is_empty()));
+}
+
+#[test]
+fn rows_are_numbered_on_behind_a_repeated_header() {
+    let (calls, issues) = calls_of(format!("{CALLS_HEADER}1,t,a,1\n2,t,a,1\n{CALLS_HEADER},t,a,1\n4,t,a,1\n"));
+    assert_eq!(calls.iter().map(|call| call.row).collect::<Vec<_>>(), [1, 2, 4]);
+    assert_eq!(told_issues(&issues), ["header_repeated 4 ", "cell_invalid 5 3: call_no: null"]);
+    let texts = Texts::korean();
+    let told: Vec<String> =
+        issues.iter().map(|issue| taco_trace::render::issues::reason(&texts, issue.code, &issue.detail)).collect();
+    assert!(!told[0].contains("행 3") && told[1].contains("행 3"), "{told:?}");
+}
+
+#[test]
+fn other_separators_and_encodings_are_told_with_what_to_do() {
+    let texts = Texts::korean();
+    for (written, expected) in [
+        (b"call_no;tool_name_raw;arg_name;arg_value\n1;t;a;1\n".to_vec(), "`;` 로 나눈 표"),
+        (b"call_no\ttool_name_raw\targ_name\targ_value\n1\tt\ta\t1\n".to_vec(), "탭으로 나눈 표"),
+        (b"\xff\xfec\0a\0l\0l\0_\0n\0o\0,\0".to_vec(), "UTF-8 로 다시 저장하세요"),
+    ] {
+        let mut issues = Vec::new();
+        let read = taco_trace::ingest::calls::read_calls(written.as_slice(), 0, &mut |batch| {
+            issues.extend(batch.issues);
+            assert_eq!(batch.calls, []);
+            Ok::<(), ()>(())
+        });
+        assert!(read.is_ok());
+        assert_eq!(issues.len(), 1, "{expected}: {issues:?}");
+        let told = taco_trace::render::issues::reason(&texts, issues[0].code, &issues[0].detail);
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+#[test]
+fn names_of_arguments_match_however_their_letters_are_written() {
+    let (composed, parts) = ("\u{ac00}", "\u{1100}\u{1161}");
+    for (of_call, of_spec) in [(composed, parts), (parts, composed)] {
+        let judged = judge(format!("{CALLS_HEADER}1,t,{of_call},9\n"), format!("{SPECS_HEADER}t,{of_spec},,5,true\n"));
+        assert_eq!(short(&judged), ["1 number_over_limit"]);
+    }
+    // In spans and definitions too.
+    let required = std::collections::BTreeMap::from([("t".to_owned(), vec![composed.to_owned()])]);
+    let calls = taco_trace::ingest::calls::calls_of_span("s", "t", Some(&format!("{{\"{parts}\":1}}")), &required, 1);
+    let found: Vec<_> = calls.iter().map(|call| (call.arg_name.as_deref(), call.arg_value.as_deref())).collect();
+    assert_eq!(found, [(Some(composed), Some("1"))]);
 }
 
 #[test]
@@ -1021,6 +1097,9 @@ fn wrong_use_and_missing_files_have_their_status() {
         assert!(told(&output).contains("도움말: "), "{arguments:?}: {}", told(&output));
     }
     assert!(told(&run(&place, &["check", "wrong.csv", specs[0], specs[1]])).contains("wrong.csv:1"));
+    // A glob is no use where one file is named.
+    assert!(!told(&run(&place, &["check", "calls.jsonl", "--specs", "nothing.json"])).contains("글롭"));
+    assert!(told(&run(&place, &["check", "nothing.jsonl", specs[0], specs[1]])).contains("글롭"));
 }
 
 #[test]
@@ -1115,6 +1194,80 @@ fn comparison_of_the_shipped_runs_is_the_golden_one() {
     assert_eq!(run(&place, &["compare", "", &runs[0]]).status.code(), Some(2));
     let listed = succeeded(&run(&place, &["list"]));
     assert!(runs.iter().all(|run| listed.contains(run.as_str())), "{listed}");
+}
+
+#[test]
+fn check_is_kept_only_where_a_store_is_named() {
+    let place = Place::seeded();
+    fs::rename(place.db(), place.path("taco.duckdb")).unwrap();
+    seed_in(&place);
+    let bytes = fs::read(place.path("taco.duckdb")).unwrap();
+    for arguments in [
+        &["check", "--from-spans", "--specs-from-tools"][..],
+        &["check", "--from-spans", "--specs", "tool_specs.json"],
+        &["check", "calls.jsonl", "--specs-from-tools"],
+        &["check", "calls.jsonl", "--specs", "tool_specs.json"],
+    ] {
+        let output = run(&place, arguments);
+        succeeded(&output);
+        assert!(!told(&output).contains("남겼습니다") && !told(&output).contains("남기지"), "{}", told(&output));
+    }
+    assert!(fs::read(place.path("taco.duckdb")).unwrap() == bytes, "the store is only read");
+    assert_eq!(succeeded(&run(&place, &["list", "-f", "json"])), "[]\n");
+    let output = run(&place, &["check", "--from-spans", "--specs-from-tools", "--db", "taco.duckdb"]);
+    succeeded(&output);
+    assert!(told(&output).contains("남겼습니다"), "{}", told(&output));
+}
+
+#[test]
+fn verdicts_are_shown_also_when_the_check_cannot_be_kept() {
+    let place = Place::new();
+    seed_in(&place);
+    place.write("text.duckdb", "no store");
+    let check = ["check", "calls.jsonl", "--specs", "tool_specs.json", "-f", "json"];
+    let expected = succeeded(&run(&place, &check));
+    let output = run(&place, &[&check[..], &["--db", "text.duckdb"]].concat());
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(String::from_utf8(output.stdout.clone()).unwrap(), expected);
+    let words = told(&output);
+    assert!(words.contains("이 검사를 저장소에 남기지 못했습니다.") && words.contains("text.duckdb"), "{words}");
+}
+
+#[test]
+fn csv_steers_no_terminal() {
+    let place = Place::new();
+    seed_in(&place);
+    let rows = "1\u{202e},search\u{1b}[31m_docs\u{202e},scope,glo\u{1b}bal\u{202e}\n2,x\u{1b}\u{202e},a,b\n";
+    place.write("calls.csv", format!("{CALLS_HEADER}{rows}"));
+    let check = ["check", "calls.csv", "--specs", "tool_specs.json", "-f", "csv"];
+    let text = succeeded(&run(&place, &check));
+    assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+    assert!(text.contains("1\\u{202e},"), "{text}");
+    let mut found = 0;
+    for row in csv::Reader::from_reader(text.as_bytes()).records() {
+        let evidence: Value = serde_json::from_str(&row.unwrap()[3]).unwrap();
+        found +=
+            evidence.as_array().unwrap().iter().filter(|cell| cell["value"].to_string().contains('\u{202e}')).count();
+    }
+    assert_eq!(found, 2, "as recorded once it is read as JSON: {text}");
+}
+
+#[test]
+fn lists_fit_into_80_cells_and_keep_names_of_files() {
+    let place = Place::new();
+    seed_in(&place);
+    let folder = "a/long/way/to/the/folder/of/the/recorded/calls/of/october/and/november";
+    fs::create_dir_all(place.path(folder)).unwrap();
+    let calls = format!("{folder}/calls-of-the-agent.csv");
+    place.write(&calls, format!("{CALLS_HEADER}1,search_docs,lang,ko\n1,search_docs,scope,team\n2,search_docs\n"));
+    let check = ["check", &calls, "--specs", "tool_specs.json", "--db", "taco.duckdb"];
+    let output = run(&place, &check);
+    succeeded(&output);
+    let listed = succeeded(&run(&place, &["list"]));
+    assert!(listed.contains("/calls-of-the-agent.csv") && listed.contains("tool_specs.json"), "{listed}");
+    for line in listed.lines().chain(told(&output).lines()) {
+        assert!(taco_trace::render::layout::width(line) <= 80, "{line}");
+    }
 }
 
 #[test]

@@ -596,7 +596,121 @@ fn values_in_keys_numbers_and_of_a_masked_store_are_numbered_too() {
         masking.mask(r#"{"n":9000000000000001,"m":19000000000000001}"#),
         r#"{"n":[NUMBER 1],"m":19000000000000001}"#
     );
-    assert_eq!(masking.mask(r#"{"card":4111111111111111}"#), r#"{"card":[NUMBER 2]}"#);
+    assert_eq!(masking.mask(r#"{"card":4111111111111111}"#), r#"{"card":[CARD 1]}"#);
+}
+
+/// The text with each number of a label left out.
+fn kinds(text: &str) -> String {
+    let masked = numbered().mask(text);
+    ["RRN", "PHONE", "CARD", "MAIL", "EMP"].iter().fold(masked, |masked, label| {
+        (1..4).fold(masked, |masked, number| masked.replace(&format!("[{label} {number}]"), &format!("<{label}>")))
+    })
+}
+
+#[rustfmt::skip]
+const LEAVE_MASKED: [(&str, &str); 62] = [
+    // registration numbers whatever the check digit, as given out since October 2020
+    ("9001011234567", "<RRN>"),
+    ("900101-1234567", "<RRN>"),
+    ("900101 1234567", "<RRN>"),
+    ("900101 - 1234567", "<RRN>"),
+    ("2010053123456 님", "<RRN> 님"),
+    ("201005-3123456", "<RRN>"),
+    ("900101-*******", "<RRN>"),
+    ("900101-1******", "<RRN>"),
+    ("9001011******", "<RRN>"),
+    ("900101-1XXXXXX.", "<RRN>."),
+    ("９００１０１－１２３４５６７", "<RRN>"),
+    ("주민번호 9001011234567", "주민번호 <RRN>"),
+    ("주민번호는 1234567890123", "주민번호는 <RRN>"),
+    (r#"{"주민등록번호":"9001011234567"}"#, r#"{"주민등록번호":"<RRN>"}"#),
+    (r#"{"주민등록번호":9001011234567}"#, r#"{"주민등록번호":<RRN>}"#),
+    (r#"{"n":9001011234567}"#, r#"{"n":<RRN>}"#),
+    (r#"{"rrn":"1234567890123"}"#, r#"{"rrn":"<RRN>"}"#),
+    (r#"{"jumin_no": 900101}"#, r#"{"jumin_no": <RRN>}"#),
+    (r#"{"residentNo":"900101"}"#, r#"{"residentNo":"<RRN>"}"#),
+    (r#"{"외국인등록번호":"850315 5123456"}"#, r#"{"외국인등록번호":"<RRN>"}"#),
+    (r#"{"a":"{\"rrn\":9901321234567}"}"#, r#"{"a":"{\"rrn\":<RRN>}"}"#),
+    // phones
+    ("０１０-１２３４-５６７８", "<PHONE>"),
+    ("010\u{200b}-1234-5678", "<PHONE>"),
+    ("821012345678", "<PHONE>"),
+    ("82-10-1234-5678", "<PHONE>"),
+    ("00821012345678", "<PHONE>"),
+    ("82 2 123 4567", "<PHONE>"),
+    ("휴대폰: 1012345678", "휴대폰: <PHONE>"),
+    ("{'phone': 1012345678, 'x': 1}", "{'phone': <PHONE>, 'x': 1}"),
+    ("tel=(02) 123-4567", "tel=<PHONE>"),
+    (r#"{"phone": 1012345678}"#, r#"{"phone": <PHONE>}"#),
+    (r#"{"phone": 1012345678.0}"#, r#"{"phone": <PHONE>}"#),
+    (r#"{"n": 821012345678}"#, r#"{"n": <PHONE>}"#),
+    (r#"{"휴대폰": "1012345678"}"#, r#"{"휴대폰": "<PHONE>"}"#),
+    (r#"{"user_mobile": "1012345678"}"#, r#"{"user_mobile": "<PHONE>"}"#),
+    (r#"{"telNo":"2345-6789"}"#, r#"{"telNo":"<PHONE>"}"#),
+    (r#"{"hp":"1012345678"}"#, r#"{"hp":"<PHONE>"}"#),
+    (r#"{"전화번호":"5678"}"#, r#"{"전화번호":"<PHONE>"}"#),
+    (r#"{"phones":["1012345678",212345678]}"#, r#"{"phones":["<PHONE>",<PHONE>]}"#),
+    (r#"{"phone":{"number":1012345678}}"#, r#"{"phone":{"number":<PHONE>}}"#),
+    // addresses
+    ("홍길동@한국.kr", "<MAIL>"),
+    ("홍길동@한국.한국", "<MAIL>"),
+    ("홍길동@corp.kr", "<MAIL>"),
+    ("kim@한국.kr", "<MAIL>"),
+    ("kim＠corp.kr", "<MAIL>"),
+    ("메일은 홍길동@한국.kr로 주세요", "메일은 <MAIL>로 주세요"),
+    ("메일은kim@corp.kr로", "메일은<MAIL>로"),
+    (r#"{"이메일":"kim.hana"}"#, r#"{"이메일":"<MAIL>"}"#),
+    // employee numbers
+    (r#"{"직번":"12345"}"#, r#"{"직번":"<EMP>"}"#),
+    (r#"{"sabun":"A1234"}"#, r#"{"sabun":"<EMP>"}"#),
+    (r#"{"교번":20190123}"#, r#"{"교번":<EMP>}"#),
+    (r#"{"staff_id":"S 77"}"#, r#"{"staff_id":"<EMP>"}"#),
+    (r#"{"target_staff_ids":["S77"]}"#, r#"{"target_staff_ids":["<EMP>"]}"#),
+    (r#"{"employee":{"id":"A10231"}}"#, r#"{"employee":{"id":"<EMP>"}}"#),
+    (r#"{"employees":[{"no":10231}]}"#, r#"{"employees":[{"no":<EMP>}]}"#),
+    (r#"{"employee.id":"A10231"}"#, r#"{"employee.id":"<EMP>"}"#),
+    (r#"{"emp.no":"A10231"}"#, r#"{"emp.no":"<EMP>"}"#),
+    (r#"{"emp":{"no":"A10231"}}"#, r#"{"emp":{"no":"<EMP>"}}"#),
+    (r#"{"사번":{"값":"A10231"}}"#, r#"{"사번":{"값":"<EMP>"}}"#),
+    ("직번 123", "직번 <EMP>"),
+    ("sabun=A12345", "sabun=<EMP>"),
+    ("staff_id: AB-1234", "staff_id: <EMP>"),
+];
+
+#[rustfmt::skip]
+const LEAVE_AS_THEY_ARE: [&str; 40] = [
+    "", "가나다", "주민센터", "휴대폰", "전화", "phone", "@", "사번 없음", "직번 12",
+    // days, times and amounts
+    "2026-10-07", "20261007091203", "2026-10-07T09:12:03.123456789+09:00", "260107", "260107-1", "1791372645123",
+    "1791372645", "1,234,567,890원", "820000000000", "8212345678901234", "12.5%", "900132-1234567", "901301-1234567",
+    "900101-0234567", "900101-12345678",
+    // ids, versions, addresses of machines
+    "7f21c0a4e93b4d1f8a6c2e5b90d417aa", "550e8400-e29b-41d4-a716-446655440000", "call_010123456789012345", "F-2210",
+    "D-1203", "v1.2.3", "192.168.10.12:8080", "pkg@1.2.3", "hong@localhost", "search_docs",
+    // values that only stand under such a key
+    r#"{"phone":null,"hotel":1234567,"amount":50000}"#, r#"{"mobile_os":"iOS 17","email":"none"}"#,
+    r#"{"주민센터":"역삼1동","resident_count":1234}"#, r#"{"전화요금":50000,"phone_count":3}"#,
+    r#"{"id":"A10231","no":20190123}"#, r#"{"employee":{"name":"x","dept":"D-1203"}}"#,
+];
+
+#[test]
+fn what_may_be_personal_does_not_leave() {
+    for (written, expected) in LEAVE_MASKED {
+        assert_eq!(kinds(written), expected, "{written}");
+    }
+    for written in LEAVE_AS_THEY_ARE {
+        assert_eq!(numbered().mask(written), written);
+    }
+}
+
+#[test]
+fn equal_values_have_one_number_however_they_are_written() {
+    let mut masking = numbered();
+    let written =
+        r#"["010-1234-5678",{"phone":1012345678},"０１０１２３４５６７８","821012345678",{"hp":"10-1234-5678"}]"#;
+    let one = r#"["[PHONE 1]",{"phone":[PHONE 1]},"[PHONE 1]","[PHONE 1]",{"hp":"[PHONE 1]"}]"#;
+    assert_eq!(masking.mask(written), one);
+    assert_eq!(masking.mask("900101-1234567, 9001011234567, 900101 1234567"), "[RRN 1], [RRN 1], [RRN 1]");
 }
 
 #[test]
@@ -688,6 +802,7 @@ fn names_make_no_markup() {
     // A spreadsheet makes no formula of a name.
     let rows = document::csv(&made);
     assert!(rows.contains("\n'- [ ] HQ 전달,") && rows.contains("\n'=1+1,"), "{rows}");
+    assert!(!rows.contains(['\u{202e}', '\u{1b}']) && rows.contains("\\u{202e}x"), "{rows}");
     // Only the boxes of the document itself.
     let boxes = text.lines().filter(|line| line.starts_with("- [ ] ")).count();
     assert_eq!(boxes, 3 * HOSTILE.len());
@@ -754,7 +869,10 @@ fn wrong_use_is_told() {
         (&["--until", "2026-02-30"], "2026-02-30"),
         (&["--since", "2026-10-07 09:00"], "2026-10-07 09:00"),
         (&["--since", "2026-10-07", "--until", "2026-10-06"], "2026-10-07 2026-10-06"),
-        (&["--min-agents", "0"], "0"),
+        (&["--min-agents", "0"], "1 부터 4294967295 까지"),
+        (&["--min-agents", "99999999999999999999"], "1 부터 4294967295 까지"),
+        (&["--since", "0001-01-01"], "1677-09-22 부터 2262-04-11 까지"),
+        (&["--until", "2300-01-01"], "1677-09-22 부터 2262-04-11 까지"),
         (&["--format", "xlsx"], "xlsx"),
         (&["--min-agents", "3", "decisions"], "명령 앞에 쓸 수 없는 인자입니다: `--min-agents <수>`"),
         (&decide, "--reason"),
@@ -776,5 +894,6 @@ fn wrong_use_is_told() {
         let output = hq(&missing, arguments);
         assert_eq!(output.status.code(), Some(3), "{arguments:?}");
         assert!(told(&output).contains("저장소가 없습니다"), "{}", told(&output));
+        assert!(!told(&output).contains("경로를 직접"), "no path is taken: {}", told(&output));
     }
 }

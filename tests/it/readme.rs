@@ -17,6 +17,8 @@ const SECTION: &str = "## A week with taco-trace";
 const KOREAN_SECTION: &str = "## taco-trace 와 보내는 한 주";
 /// A further section that is run, under the same name in both pages.
 const RUN_SECTION: &str = "### eval run";
+/// And one more.
+const DEMO_SECTION: &str = "### demo run, demo serve";
 
 /// The lines of the console blocks in the section of the page.
 fn console_lines(page: &str, section: &str) -> Vec<String> {
@@ -88,6 +90,11 @@ fn runs_of_evaluations_print_what_the_readme_shows() {
     runs(folder.path(), RUN_SECTION, 3);
 }
 
+#[test]
+fn runs_of_the_demo_print_what_the_readme_shows() {
+    runs(tempfile::tempdir().unwrap().path(), DEMO_SECTION, 3);
+}
+
 /// Runs the commands of a section in a folder, of which there are at least so many.
 fn runs(folder: &Path, section: &str, least: usize) {
     let binary = program();
@@ -114,5 +121,7 @@ fn runs(folder: &Path, section: &str, least: usize) {
 #[test]
 fn both_pages_walk_the_same_way() {
     assert_eq!(console_lines("README.ko.md", KOREAN_SECTION), console_lines("README.md", SECTION));
-    assert_eq!(console_lines("README.ko.md", RUN_SECTION), console_lines("README.md", RUN_SECTION));
+    for section in [RUN_SECTION, DEMO_SECTION] {
+        assert_eq!(console_lines("README.ko.md", section), console_lines("README.md", section), "{section}");
+    }
 }

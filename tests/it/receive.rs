@@ -777,7 +777,7 @@ fn program_says_why_it_cannot_receive() {
         (&["--listen", "192.0.2.1:0"], 3, "받을 수 없습니다"),
         (&["--listen", "4318"], 2, "주소로 읽을 수 없습니다"),
         (&["--listen", "127.0.0.1:0", "--max-body-mib", "5", "--queue-mib", "4"], 2, "`4` < `5`"),
-        (&["--max-body-mib", "0"], 2, "1~"),
+        (&["--max-body-mib", "0"], 2, "1 부터 1024 까지"),
         (&["--listen", "127.0.0.1:0", "--db", "/nowhere/x.duckdb"], 3, "저장소를 열 수 없습니다"),
     ];
     for (arguments, status, words) in cases {

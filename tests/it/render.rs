@@ -255,9 +255,9 @@ fn every_text_is_there_and_polite() {
     for kind in "usage file_not_found file_not_readable no_match empty_folder store_locked store_not_openable \
                  store_newer store_changed store_missing tools_not_json tools_not_list nothing_recognised \
                  output_not_writable disk_full output_full stdout_not_writable done_not_told sql_not_told \
-                 trace_not_found trace_ambiguous unknown_verdict bad_date rule_not_found \
+                 trace_not_found trace_ambiguous unknown_verdict bad_date date_range rule_not_found \
                  no_definitions no_call_rows no_call_specs no_tools_in_store call_check_refused call_runs_too_few \
-                 call_run_not_found call_run_ambiguous trace_blank agent_unknown person_unknown \
+                 call_run_not_found call_run_ambiguous sql_twice trace_blank agent_unknown person_unknown \
                  period_reversed pairs_with_rules selection_empty tools_required manifest_missing \
                  manifest_not_json manifest_shape manifest_verdict manifest_contradiction manifest_no_files other \
                  model_no_key model_no_price model_setup model_unreachable model_timed_out model_redirected \
@@ -270,7 +270,7 @@ fn every_text_is_there_and_polite() {
     {
         let told = errors::error(&texts, kind, &BTreeMap::new());
         assert!(told.contains("도움말: "), "{kind}: {told}");
-        assert!(!told.contains(".j2"), "{kind}: {told}");
+        assert!(!told.contains(".j2") && !told.contains("\n\n\n"), "{kind}: {told}");
     }
 }
 

@@ -558,6 +558,11 @@ fn documented_relations_come_first_with_their_comments() {
     assert_eq!(names[..8], first);
     assert!(names[8..].is_sorted(), "{names:?}");
     assert!(text.contains("\nverdicts,뷰,One of the six verdicts"), "{text}");
+    // In the table those without one stand below, by name.
+    let table = asked(&place, &["--tables"]);
+    let (described, others) = table.split_once("설명이 없는 표와 뷰").unwrap();
+    assert!(!described.contains("schema_migrations") && described.contains("One of the six verdicts"), "{table}");
+    assert!(others.contains("schema_migrations") && others.contains("view_state"), "{table}");
     let schema = asked(&place, &["--schema", "RUNS", "--format", "csv"]);
     assert!(schema.contains("\nkorean_date,DATE,Date in Korea"), "{schema}");
     refused(&place, &["--schema", "nothing"], 2, "nothing");

@@ -110,6 +110,12 @@ impl<'t> Printer<'t> {
         self.writer.flush()
     }
 
+    /// Writes a line behind a list.
+    pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
+        self.write(text.as_bytes())?;
+        self.writer.flush()
+    }
+
     /// Everything is written.
     pub(super) fn finish(&mut self) -> anyhow::Result<()> {
         self.writer.finish()

@@ -13,7 +13,7 @@ use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use super::output::{Look, Printer};
-use super::{Asked, Format, ask, examples, history_path, print};
+use super::{Asked, Format, ask, examples, history_path, list, print};
 use crate::cli::exit;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::{self, ResultWriter};
@@ -215,7 +215,7 @@ impl Session<'_> {
         let relations = self.relations()?;
         let wanted: Vec<&Relation> = relations.iter().filter(|relation| is_wanted(relation)).collect();
         let mut printer = self.printer()?;
-        print(&mut printer, words::relations(self.texts, &wanted))?;
+        list(self.texts, &wanted, &mut printer)?;
         printer.finish()
     }
 

@@ -5,20 +5,40 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::scan;
-use super::{MaskCounts, MaskKind, Masker, is_number_pseudonym};
+use super::{MaskCounts, MaskKind, Masker, is_number_pseudonym, personal, scan};
 use crate::ingest::args::text;
 
 /// How deep JSON in a string in JSON is followed; deeper text is masked as text.
 const MAX_NESTED_TEXTS: usize = 4;
 
 /// An open array or object.
+#[derive(Default)]
 struct Open {
     is_object: bool,
     /// Whether its next string is a key.
     at_key: bool,
-    /// Whether the values in it, or behind its last key, are employee numbers.
-    is_employee: bool,
+    /// What the values in it, or behind its last key, are by the name of the key.
+    kind: Option<MaskKind>,
+    /// The last key.
+    key: String,
+    /// The key it stands behind, and what that says of the values in it.
+    parent: (String, Option<MaskKind>),
+}
+
+impl Open {
+    /// What is known of the value behind this key.
+    fn enter(&mut self, masker: &Masker, key: &str) {
+        self.kind = if masker.words.is_employee_key(key) {
+            Some(MaskKind::Employee)
+        } else if let Some(names) = &masker.names {
+            names.kind_of_key(&self.parent.0, key).or(self.parent.1)
+        } else {
+            None
+        };
+        if masker.names.is_some() {
+            key.clone_into(&mut self.key);
+        }
+    }
 }
 
 /// The masked text; none when it is no JSON.
@@ -30,11 +50,19 @@ pub(super) fn mask<'t>(masker: &Masker, json: &'t str, nested: usize) -> Option<
     let mut open: Vec<Open> = Vec::new();
     let mut at = 0;
     while let Some(&byte) = json.as_bytes().get(at) {
-        let inside = open.last().is_some_and(|last| last.is_employee);
+        let inside = open.last().and_then(|last| last.kind);
+        let key = || open.last().map(|last| last.key.clone()).unwrap_or_default();
         let mut length = 1;
         match byte {
-            b'{' => open.push(Open { is_object: true, at_key: true, is_employee: false }),
-            b'[' => open.push(Open { is_object: false, at_key: false, is_employee: inside }),
+            b'{' => {
+                // The key says what is one level below it where all that may be personal is masked.
+                let parent = (key(), inside.filter(|_| masker.names.is_some()));
+                open.push(Open { is_object: true, at_key: true, parent, ..Open::default() });
+            }
+            b'[' => {
+                let key = key();
+                open.push(Open { kind: inside, key, ..Open::default() });
+            }
             b'}' | b']' => drop(open.pop()),
             b',' | b':' => {
                 if let Some(last) = open.last_mut().filter(|last| last.is_object) {
@@ -45,7 +73,7 @@ pub(super) fn mask<'t>(masker: &Masker, json: &'t str, nested: usize) -> Option<
                 length = text::literal_end(&json[at..]);
                 let decoded = text::decode(&json[at..at + length]).unwrap_or_default();
                 if let Some(last) = open.last_mut().filter(|last| last.at_key) {
-                    last.is_employee = masker.words.is_employee_key(&decoded);
+                    last.enter(masker, &decoded);
                 } else {
                     let (masked, found) = string(masker, &decoded, inside, nested);
                     if found.total() > 0 {
@@ -60,10 +88,11 @@ pub(super) fn mask<'t>(masker: &Masker, json: &'t str, nested: usize) -> Option<
                 let rest = &json[at..];
                 length = rest.find([',', ']', '}', ' ', '\t', '\n', '\r']).unwrap_or(rest.len());
                 let literal = &rest[..length];
-                if let Some((kind, normal)) = number(literal, inside) {
+                if let Some((kind, normal)) = number(masker, literal, inside) {
                     counts.count(kind);
                     out.push_str(&json[written..at]);
-                    out.push_str(&masker.number(kind, normal));
+                    let is_text = masker.names.is_some();
+                    out.push_str(&if is_text { masker.token(kind, &normal) } else { masker.number(kind, &normal) });
                     written = at + length;
                 }
             }
@@ -78,22 +107,33 @@ pub(super) fn mask<'t>(masker: &Masker, json: &'t str, nested: usize) -> Option<
     Some((Cow::Owned(out), counts))
 }
 
-fn string<'t>(masker: &Masker, value: &'t str, is_employee: bool, nested: usize) -> (Cow<'t, str>, MaskCounts) {
-    if is_employee && scan::is_employee_value(value) {
+fn string<'t>(masker: &Masker, value: &'t str, key: Option<MaskKind>, nested: usize) -> (Cow<'t, str>, MaskCounts) {
+    let of_key = match key {
+        Some(kind) if masker.names.is_some() => personal::value_of_key(kind, value).map(|normal| (kind, normal)),
+        Some(kind) if scan::is_employee_value(value) => Some((kind, scan::employee_normal(value))),
+        _ => None,
+    };
+    if let Some((kind, normal)) = of_key {
         let mut counts = MaskCounts::default();
-        counts.count(MaskKind::Employee);
-        return (Cow::Owned(masker.token(MaskKind::Employee, &scan::employee_normal(value))), counts);
+        counts.count(kind);
+        return (Cow::Owned(masker.token(kind, &normal)), counts);
     }
     let looks_nested = value.trim_start().starts_with(['{', '[', '"']);
     let inner = if looks_nested && nested < MAX_NESTED_TEXTS { mask(masker, value, nested + 1) } else { None };
     inner.unwrap_or_else(|| masker.mask_text(value))
 }
 
-/// What a number literal is. Only plain digits are: a sign, a fraction or an exponent is no one's number.
-fn number(literal: &str, is_employee: bool) -> Option<(MaskKind, &str)> {
-    if !literal.bytes().all(|byte| byte.is_ascii_digit()) || is_number_pseudonym(literal) {
+/// What a number literal is. On the way into the store only plain digits are: a sign, a fraction or an exponent is no
+/// one's number there.
+fn number(masker: &Masker, literal: &str, key: Option<MaskKind>) -> Option<(MaskKind, String)> {
+    if is_number_pseudonym(literal) {
         return None;
     }
-    let kind = if is_employee { Some(MaskKind::Employee) } else { scan::kind_of_digits(literal) };
-    kind.map(|kind| (kind, literal))
+    let is_plain = literal.bytes().all(|byte| byte.is_ascii_digit());
+    let careful = || if is_plain { scan::kind_of_digits(literal) } else { None };
+    if masker.names.is_some() {
+        return personal::number(literal, key).or_else(|| Some((careful()?, literal.to_owned())));
+    }
+    let kind = if is_plain { key } else { None }.or_else(careful)?;
+    Some((kind, literal.to_owned()))
 }

@@ -1,7 +1,8 @@
 //! Masking for a document that leaves the site: values become labels with a running number, `[PHONE 1]`.
 //!
 //! There is no key, so nothing can be tried out: the number says in which place the value first stood in the document,
-//! and nothing else. The same document comes out the same each time.
+//! and nothing else. The same document comes out the same each time. More is taken for personal than on the way into
+//! the store (`personal`).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ impl Numbered {
     #[must_use]
     pub fn new(labels: [String; MaskKind::ALL.len() + 1]) -> Self {
         // Pseudonyms of this key are seen here only: the document has the numbers.
-        Self { masker: Masker::new(b""), labels, given: BTreeMap::new() }
+        Self { masker: Masker::new(b"").for_leaving(), labels, given: BTreeMap::new() }
     }
 
     /// The text with every personal value replaced, also such that were masked with a key before, and such in JSON

@@ -2,7 +2,7 @@
 //!
 //! Nothing is found in the middle of a longer word or number. Hangul may stand directly around a value.
 
-use super::{MaskKind, TOKEN_DIGITS};
+use super::{MaskKind, Masker, TOKEN_DIGITS, personal};
 
 /// A value found; `normal` is what equal values share however they are written.
 pub(super) struct Match {
@@ -56,7 +56,7 @@ fn key(name: &str) -> String {
 }
 
 /// Calls `found` with each value of the text, in order; they do not overlap.
-pub(super) fn each_match(text: &str, words: &Words, mut found: impl FnMut(Match)) {
+pub(super) fn each_match(text: &str, masker: &Masker, mut found: impl FnMut(Match)) {
     let bytes = text.as_bytes();
     // Where the last value ended: an address may begin right there.
     let mut floor = 0;
@@ -66,7 +66,9 @@ pub(super) fn each_match(text: &str, words: &Words, mut found: impl FnMut(Match)
             (at, floor) = (end, end);
             continue;
         }
-        match match_at(text, at, floor, words) {
+        let careful = match_at(text, at, floor, &masker.words);
+        let further = |names| personal::match_at(text, at, floor, names);
+        match careful.or_else(|| masker.names.as_ref().and_then(further)) {
             Some(value) => {
                 (at, floor) = (value.end, value.end);
                 found(value);
@@ -85,10 +87,19 @@ fn match_at(text: &str, at: usize, floor: usize, words: &Words) -> Option<Match>
     {
         return Some(address);
     }
-    if (byte.is_ascii_digit() || matches!(byte, b'+' | b'(')) && begins_number(bytes, at) {
-        return resident(bytes, at).or_else(|| phone(bytes, at)).or_else(|| card(bytes, at));
+    if let Some(number) = number_at(bytes, at) {
+        return Some(number);
     }
     if words.first[usize::from(byte)] { employee(text, at, words) } else { None }
+}
+
+/// A registration, phone or card number that begins here.
+pub(super) fn number_at(bytes: &[u8], at: usize) -> Option<Match> {
+    let is_start = bytes.get(at).is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'('));
+    if !is_start || !begins_number(bytes, at) {
+        return None;
+    }
+    resident(bytes, at).or_else(|| phone(bytes, at)).or_else(|| card(bytes, at))
 }
 
 /// The end of a pseudonym of ours that begins here.
@@ -112,7 +123,7 @@ pub(super) fn own_token(bytes: &[u8], at: usize) -> Option<usize> {
 // numbers
 
 /// Whether a number that begins here is not the rest of a longer one, or of a word.
-fn begins_number(bytes: &[u8], at: usize) -> bool {
+pub(super) fn begins_number(bytes: &[u8], at: usize) -> bool {
     let Some(&before) = at.checked_sub(1).map(|before| &bytes[before]) else { return true };
     if before.is_ascii_alphanumeric() {
         return ends_escape(&bytes[..at]);
@@ -143,7 +154,7 @@ fn ends_number(bytes: &[u8], end: usize) -> bool {
 }
 
 /// The digits that begin here.
-fn digits(bytes: &[u8], at: usize) -> &[u8] {
+pub(super) fn digits(bytes: &[u8], at: usize) -> &[u8] {
     let rest = bytes.get(at..).unwrap_or_default();
     &rest[..rest.iter().take_while(|byte| byte.is_ascii_digit()).count()]
 }
@@ -153,7 +164,7 @@ fn text_of(digits: &[u8]) -> String {
 }
 
 /// Length of a dash that begins here: `-`, U+2010 to U+2015, U+2212; 0 for anything else.
-fn dash(bytes: &[u8], at: usize) -> usize {
+pub(super) fn dash(bytes: &[u8], at: usize) -> usize {
     match bytes.get(at..).unwrap_or_default() {
         [b'-', ..] => 1,
         [0xe2, 0x80, 0x90..=0x95, ..] | [0xe2, 0x88, 0x92, ..] => 3,
@@ -302,6 +313,11 @@ fn phone(bytes: &[u8], at: usize) -> Option<Match> {
     if bytes.get(start) != Some(if is_abroad { &b'8' } else { &b'0' }) {
         return None;
     }
+    phone_from(bytes, at, start, is_abroad)
+}
+
+/// The number whose first group begins at `start`: the country when it is dialled from abroad.
+pub(super) fn phone_from(bytes: &[u8], at: usize, start: usize, is_abroad: bool) -> Option<Match> {
     let mut groups: Vec<(&[u8], usize)> = Vec::new();
     let mut next = start;
     while groups.len() < MAX_PHONE_GROUPS {
@@ -386,12 +402,12 @@ fn is_land(number: &[u8]) -> bool {
 
 // addresses
 
-fn is_local(byte: u8) -> bool {
+pub(super) fn is_local(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'%' | b'+' | b'-')
 }
 
 /// The address whose local part is the run of its signs that begins here.
-fn email(text: &str, at: usize) -> Option<Match> {
+pub(super) fn email(text: &str, at: usize) -> Option<Match> {
     let bytes = text.as_bytes();
     let run = bytes[at..].iter().take_while(|byte| is_local(**byte)).count();
     if bytes.get(at + run) != Some(&b'@') {
