@@ -2,5 +2,5 @@
 
 mod address;
 mod http;
-mod python;
+pub(crate) mod python;
 mod wire;

@@ -230,3 +230,31 @@ fn what_cannot_be_used_is_told_before_a_store_is_made() {
     assert!(text(&linted).contains("/limits/turns"), "{}", text(&linted));
     assert!(!place.db().exists());
 }
+
+/// The whole way through real sockets: preflight, turns, tools, approvals, a lost response, a limit, a duplicate event, a
+/// signal to stop; several trials at a time.
+#[test]
+fn agent_in_python_is_tried_by_the_program() {
+    use crate::target::python::{Python, SECRET};
+    let Some(python) = Python::start() else { return };
+    let place = Place::new();
+    fs::create_dir(place.path("cases")).unwrap();
+    let cases = ["02-approved-mail", "08-lost-after-effect", "11-call-limit", "13-duplicate-event", "15-cancel-signal"];
+    for case in cases {
+        let file = format!("{case}.json");
+        fs::copy(repository().join("fixtures/eval/cases").join(&file), place.path("cases").join(&file)).unwrap();
+    }
+    let project = format!(
+        "[project]\nid='p'\ncases='cases'\ntrials=2\nconcurrency=4\n[targets.py]\nkind='http'\naddress='{}'\n\
+         allow_private_target=true\nauth_header='X-Agent-Key'\nauth_file='key.txt'\n",
+        python.address
+    );
+    place.write("taco-eval.toml", project);
+    place.write("key.txt", format!("{SECRET}\n"));
+    let run = output(&place, &["run"]);
+    let rows = place.rows("SELECT case_id, trial, verdict, reason FROM eval_checks WHERE verdict <> 'PASS' ORDER BY ALL");
+    assert_eq!((run.status.code(), rows), (Some(0), vec![]), "{}{}", text(&run), told(&run));
+    assert_eq!(place.rows("SELECT COUNT(*), COUNT(DISTINCT trial_id) FROM eval_trial_ends"), ["10|10"]);
+    let held = fs::read(place.db()).unwrap();
+    assert!(!held.windows(SECRET.len()).any(|bytes| bytes == SECRET.as_bytes()), "the key is in the store");
+}

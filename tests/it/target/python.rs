@@ -21,17 +21,17 @@ use taco_trace::target::{self, AuthHeader, HttpTarget, Preflight, TurnRequest};
 
 use crate::support::repository;
 
-const SECRET: &str = "key-of-the-python-target";
+pub(crate) const SECRET: &str = "key-of-the-python-target";
 
 /// `tests/eval_target.py` while it runs.
-struct Python {
+pub(crate) struct Python {
     child: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Python {
     /// None where there is no Python, which the output of the test says.
-    fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let script = repository().join("tests/eval_target.py");
         let mut command = Command::new("python3");
         command.arg(script).env("TARGET_KEY", SECRET).stdin(Stdio::null()).stdout(Stdio::piped());
