@@ -242,8 +242,11 @@ pub fn ran(texts: &Texts, told: &ToldRun<'_>) -> String {
         out += &line(texts, "compared", values);
     }
     let spent = told.spent;
+    // The store keeps twelve decimals.
+    let cost = spent.cost_usd.as_deref().map(|cost| cost.trim_end_matches('0').trim_end_matches('.'));
+    let cost = cost.map(|cost| if cost.is_empty() { "0" } else { cost });
     let values = context! {
-        input => spent.input_tokens, output => spent.output_tokens, cost => spent.cost_usd.as_deref(),
+        input => spent.input_tokens, output => spent.output_tokens, cost,
         unpriced => spent.unpriced,
     };
     out += &line(texts, "spent", values);

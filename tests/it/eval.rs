@@ -76,7 +76,7 @@ fn checked(check: Value) -> Case {
 }
 
 /// Events with their numbers, ten milliseconds apart; a turn begins the next turn.
-fn numbered(kinds: impl IntoIterator<Item = EventKind>) -> Vec<Event> {
+pub(crate) fn numbered(kinds: impl IntoIterator<Item = EventKind>) -> Vec<Event> {
     let mut turn = 0;
     let number = |(seq, kind): (u64, EventKind)| {
         if matches!(kind, EventKind::Turn { .. }) {
@@ -87,15 +87,15 @@ fn numbered(kinds: impl IntoIterator<Item = EventKind>) -> Vec<Event> {
     (1..).zip(kinds).map(number).collect()
 }
 
-fn turn() -> EventKind {
+pub(crate) fn turn() -> EventKind {
     EventKind::Turn { event_id: "e1".to_owned(), duplicate: false }
 }
 
-fn said(text: &str) -> EventKind {
+pub(crate) fn said(text: &str) -> EventKind {
     EventKind::Answer { text: text.to_owned() }
 }
 
-fn called(call: u64, tool: &str, arguments: Value) -> EventKind {
+pub(crate) fn called(call: u64, tool: &str, arguments: Value) -> EventKind {
     EventKind::Call { call, tool: tool.to_owned(), arguments, approval_id: None }
 }
 

@@ -1,6 +1,7 @@
-//! The walk through a week in README.md: its commands are run, in one folder, and print what it shows.
+//! The walk through a week, and the runs of evaluations, in README.md: their commands are run, each section in one folder,
+//! and print what it shows.
 //!
-//! In a `console` block of that section a line `$ command` is run by `sh`; the lines below it are what it prints on
+//! In a `console` block of such a section a line `$ command` is run by `sh`; the lines below it are what it prints on
 //! standard output. A line `…` stands for any lines.
 
 use std::fs;
@@ -14,6 +15,8 @@ use super::support_cli::program;
 const SECTION: &str = "## A week with taco-trace";
 /// The same in the Korean page.
 const KOREAN_SECTION: &str = "## taco-trace 와 보내는 한 주";
+/// A further section that is run, under the same name in both pages.
+const RUN_SECTION: &str = "### eval run";
 
 /// The lines of the console blocks in the section of the page.
 fn console_lines(page: &str, section: &str) -> Vec<String> {
@@ -22,8 +25,8 @@ fn console_lines(page: &str, section: &str) -> Vec<String> {
     let (mut lines, mut fence) = (Vec::new(), None);
     for line in text[start + 1..].lines().skip(1) {
         match fence {
-            // A heading ends the section; in a block it is what a command printed.
-            None if line.starts_with("## ") => break,
+            // A heading as high ends the section; in a block it is what a command printed.
+            None if (1..=depth(section)).contains(&depth(line)) => break,
             None => fence = line.strip_prefix("```"),
             Some(_) if line == "```" => fence = None,
             Some("console") => lines.push(line.to_owned()),
@@ -31,6 +34,11 @@ fn console_lines(page: &str, section: &str) -> Vec<String> {
         }
     }
     lines
+}
+
+/// How deep a heading is; 0 for any other line.
+fn depth(line: &str) -> usize {
+    line.split_once(' ').filter(|(signs, _)| signs.bytes().all(|sign| sign == b'#')).map_or(0, |(signs, _)| signs.len())
 }
 
 /// Commands, each with what it is to print.
@@ -66,15 +74,31 @@ fn walk_through_a_week_prints_what_the_readme_shows() {
         let name = path.strip_prefix("fixtures/days/").unwrap();
         fs::copy(days.join(name), folder.path().join("days").join(name)).unwrap();
     }
+    runs(folder.path(), SECTION, 8);
+}
+
+#[test]
+fn runs_of_evaluations_print_what_the_readme_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in files_under("fixtures/eval") {
+        let copy = folder.path().join(&path);
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::copy(repository().join(&path), copy).unwrap();
+    }
+    runs(folder.path(), RUN_SECTION, 3);
+}
+
+/// Runs the commands of a section in a folder, of which there are at least so many.
+fn runs(folder: &Path, section: &str, least: usize) {
     let binary = program();
     let programs = Path::new(binary.get_program()).parent().unwrap();
     let search = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    let steps = steps(&console_lines("README.md", SECTION));
-    assert!(steps.len() >= 8, "{} commands", steps.len());
+    let steps = steps(&console_lines("README.md", section));
+    assert!(steps.len() >= least, "{} commands", steps.len());
     for (command, shown) in steps {
         let output = Command::new("sh")
             .args(["-c", &command])
-            .current_dir(folder.path())
+            .current_dir(folder)
             .env("PATH", &search)
             .env_remove("COLUMNS")
             .env("USER", "fde")
@@ -90,4 +114,5 @@ fn walk_through_a_week_prints_what_the_readme_shows() {
 #[test]
 fn both_pages_walk_the_same_way() {
     assert_eq!(console_lines("README.ko.md", KOREAN_SECTION), console_lines("README.md", SECTION));
+    assert_eq!(console_lines("README.ko.md", RUN_SECTION), console_lines("README.md", RUN_SECTION));
 }

@@ -88,7 +88,7 @@ fn a_request_that_is_none_is_refused_and_not_recorded() {
     let bench = Bench::with(|limits| limits.body_bytes = 100);
     let lease = bench.open("t1", plain());
     let caller = Caller::of(&lease);
-    let long = |length: usize| format!("{:<length$}", json!({"arguments": {"to": "a"}}));
+    let long = |length: usize| format!("{:<length$}", json!({"arguments": {"to": "a"}}).to_string());
     let text = |value: Value| value.to_string().into_bytes();
     for (name, method, path, body, expected) in [
         ("400 no JSON", "POST", "tools/add", b"{".to_vec(), (400, "bad_request")),
