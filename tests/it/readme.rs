@@ -17,6 +17,8 @@ const SECTION: &str = "## A week with taco-trace";
 const KOREAN_SECTION: &str = "## taco-trace 와 보내는 한 주";
 /// A further section that is run, under the same name in both pages.
 const RUN_SECTION: &str = "### eval run";
+/// The one after it, which is run in a folder of its own.
+const REPORT_SECTION: &str = "### eval report";
 
 /// The lines of the console blocks in the section of the page.
 fn console_lines(page: &str, section: &str) -> Vec<String> {
@@ -86,6 +88,9 @@ fn runs_of_evaluations_print_what_the_readme_shows() {
         fs::copy(repository().join(&path), copy).unwrap();
     }
     runs(folder.path(), RUN_SECTION, 3);
+    // The second walk begins with an empty store.
+    fs::remove_file(folder.path().join("taco.duckdb")).unwrap();
+    runs(folder.path(), REPORT_SECTION, 7);
 }
 
 /// Runs the commands of a section in a folder, of which there are at least so many.
@@ -114,5 +119,7 @@ fn runs(folder: &Path, section: &str, least: usize) {
 #[test]
 fn both_pages_walk_the_same_way() {
     assert_eq!(console_lines("README.ko.md", KOREAN_SECTION), console_lines("README.md", SECTION));
-    assert_eq!(console_lines("README.ko.md", RUN_SECTION), console_lines("README.md", RUN_SECTION));
+    for section in [RUN_SECTION, REPORT_SECTION] {
+        assert_eq!(console_lines("README.ko.md", section), console_lines("README.md", section));
+    }
 }
