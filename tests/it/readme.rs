@@ -17,7 +17,9 @@ const SECTION: &str = "## A week with taco-trace";
 const KOREAN_SECTION: &str = "## taco-trace 와 보내는 한 주";
 /// A further section that is run, under the same name in both pages.
 const RUN_SECTION: &str = "### eval run";
-/// And one more.
+/// The one after it, which is run in a folder of its own.
+const REPORT_SECTION: &str = "### eval report";
+/// And one of the demo agent.
 const DEMO_SECTION: &str = "### demo run, demo serve";
 
 /// The lines of the console blocks in the section of the page.
@@ -88,6 +90,9 @@ fn runs_of_evaluations_print_what_the_readme_shows() {
         fs::copy(repository().join(&path), copy).unwrap();
     }
     runs(folder.path(), RUN_SECTION, 3);
+    // The second walk begins with an empty store.
+    fs::remove_file(folder.path().join("taco.duckdb")).unwrap();
+    runs(folder.path(), REPORT_SECTION, 7);
 }
 
 #[test]
@@ -121,7 +126,7 @@ fn runs(folder: &Path, section: &str, least: usize) {
 #[test]
 fn both_pages_walk_the_same_way() {
     assert_eq!(console_lines("README.ko.md", KOREAN_SECTION), console_lines("README.md", SECTION));
-    for section in [RUN_SECTION, DEMO_SECTION] {
+    for section in [RUN_SECTION, REPORT_SECTION, DEMO_SECTION] {
         assert_eq!(console_lines("README.ko.md", section), console_lines("README.md", section), "{section}");
     }
 }

@@ -1,5 +1,7 @@
 //! The report as one self-contained HTML page without any script: what opens and closes are elements of HTML.
 
+use std::collections::BTreeMap;
+
 use minijinja::context;
 use minijinja::value::Serde;
 use serde::Serialize;
@@ -50,7 +52,8 @@ struct Meaning {
 #[must_use]
 pub fn html(texts: &Texts, report: &EvalReport) -> String {
     let style = format!("{STYLE}\n{OWN_STYLE}");
-    let kinds = EvalVerdict::ALL.map(|verdict| (verdict.as_str(), kind(verdict))).into_iter().chain([NONE]);
+    let marks = EvalVerdict::ALL.map(|verdict| (verdict.as_str(), kind(verdict)));
+    let kinds: BTreeMap<&str, usize> = marks.into_iter().chain([NONE]).collect();
     let meanings = EvalVerdict::ALL.map(|verdict| Meaning {
         code: verdict.as_str(),
         label: eval::verdict(texts, verdict),
@@ -60,7 +63,7 @@ pub fn html(texts: &Texts, report: &EvalReport) -> String {
         r => Serde(View::of(texts, report)),
         csp => csp(&style, None),
         style,
-        kinds => kinds.collect::<minijinja::value::Value>(),
+        kinds => Serde(kinds),
         meanings => Serde(meanings),
         verdict_chart => Serde(verdicts(texts, report)),
         rate_chart => Serde(rates(texts, report)),
