@@ -2,8 +2,8 @@
 //!
 //! An estimate, not a promise: a trial of a `reference` target asks its model once for each step of the case's golden
 //! flow and once more for each turn. Each request carries the prompt, the tools and all that was said before, at three
-//! bytes a token; a step adds a reply of [`STEP_TOKENS`] tokens and a result of as many. Nothing else costs: scripts ask
-//! nobody, and what an agent of the user's own spends is not ours to tell.
+//! bytes a token; a step adds a reply of [`STEP_TOKENS`] tokens and a result of as many. Nothing else costs: scripts
+//! ask nobody, and what an agent of the user's own spends is not ours to tell.
 
 use crate::chat::Usage;
 use crate::chat::budget::{Price, Usd, worst_case};

@@ -1,6 +1,6 @@
-//! A trial as OTLP JSON lines, so that `ingest` and `diagnose` read it as any other: one trace a turn, an `invoke_agent`
-//! root with an `execute_tool` below it for each call. Pure: ids follow from the trial, times from its events, so that
-//! the same trial is written the same every time.
+//! A trial as OTLP JSON lines, so that `ingest` and `diagnose` read it as any other: one trace a turn, an
+//! `invoke_agent` root with an `execute_tool` below it for each call. Pure: ids follow from the trial, times from its
+//! events, so that the same trial is written the same every time.
 //!
 //! The conversation of all turns of a trial is its id. A call that did not come out ok is an error, with its outcome as
 //! `error.type`. A root is ok when the turn has an answer and nothing failed in it.

@@ -1,15 +1,17 @@
 //! The six policies of the reference runner, each of which can be switched off.
 //!
-//! | policy | blocks |
-//! |---|---|
-//! | approval check | a call of a tool that needs an approval, unless there is one for this tool, these arguments and this version of the tool that has neither run out nor been used |
-//! | tool eligibility | a call of a tool that was not offered, and one whose arguments its JSON Schema refuses |
-//! | personal connection | a call in whose arguments a person or connection is named that is not the actor's ([`ACTING`]) |
-//! | writes of unknown outcome | a write of a tool whose last response was lost, until a tool that only reads has answered |
-//! | duplicate events | the model: a message that was delivered before is answered as before, without a request or a call |
-//! | human takeover | every further call of a turn in which the target was told to stop, which then ends with words that hand over; and calls to the outside of a turn in which a person was asked and has not answered, whose answer ends with these words |
-//!
-//! With the approval check off the runner attaches whatever approval of the tool there is, and calls.
+//! - Approval check: a call of a tool that needs an approval is blocked, unless there is one for this tool, these
+//!   arguments and this version of the tool that has neither run out nor been used. Switched off, the runner attaches
+//!   whatever approval of the tool there is, and calls.
+//! - Tool eligibility: a call of a tool that was not offered is blocked, and one whose arguments its JSON Schema refuses.
+//! - Personal connection: a call is blocked in whose arguments a person or connection is named that is not the actor's
+//!   ([`ACTING`]).
+//! - Writes of unknown outcome: a write of a tool whose last response was lost is blocked until a tool that only reads
+//!   has answered.
+//! - Duplicate events: a message that was delivered before is answered as before, without a request to the model.
+//! - Human takeover: every further call of a turn in which the target was told to stop is blocked, and the turn ends
+//!   with words that hand over. So are calls to the outside in a turn in which a person was asked and has not answered;
+//!   its answer ends with these words.
 
 use std::collections::BTreeSet;
 

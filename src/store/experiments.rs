@@ -233,7 +233,7 @@ impl Store {
         self.rows(sql, params![trial_id], |row| Ok((unsigned(row, 0)?, row.get(1)?)))
     }
 
-    /// Trials of an experiment that ended and of which a trace is not in the store, in order of case, trial and attempt.
+    /// Trials of an experiment that ended and of which a trace is not in the store, by case, trial and attempt.
     ///
     /// # Errors
     /// `Statement`.

@@ -1,4 +1,4 @@
-//! The project file as the commands of `taco-trace eval` read it: with its cases, scripts, prompts, secrets and targets.
+//! The project file as the commands of `taco-trace eval` read it: with its cases, scripts, prompts and targets.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -101,19 +101,32 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         Some(asked) => {
             let store = Store::open_existing(&args.db).map_err(Failure::from)?;
             let job = resumed(&opened, &store, asked)?;
+            require_price(args, &opened, &job)?;
             go(texts, args, &opened, &store, job, &budget)
         }
         None => {
+            // A target that is not there is told before what is wrong with cases.
+            opened.target(args.target.as_deref())?;
             let cases = match opened.cases()? {
                 Ok(cases) => cases,
                 Err(problems) => return case::tell_problems(texts, &problems, args.output.format),
             };
             let (job, frozen) = begun(args, &opened, cases)?;
+            require_price(args, &opened, &job)?;
             let store = Store::open(&args.db).map_err(Failure::from)?;
             freeze(&store, frozen).map_err(Failure::from)?;
             go(texts, args, &opened, &store, job, &budget)
         }
     }
+}
+
+/// A cap on costs needs to know what the model costs.
+fn require_price(args: &Args, opened: &Opened, job: &Job<'_>) -> Result<(), Failure> {
+    let needs = args.max_cost.is_some() && matches!(job.setup, TargetSetup::Reference(_));
+    if needs && opened.price(job.setup).is_none() {
+        return Err(Failure::usage("eval_no_price").with("name", &job.experiment.target));
+    }
+    Ok(())
 }
 
 fn freeze(store: &Store, cases: Vec<FrozenCase>) -> Result<(), StoreError> {
@@ -188,9 +201,6 @@ fn checked_config(opened: &Opened, name: &str, setup: &TargetSetup, cases: &[Arc
 
 fn go(texts: &Texts, args: &Args, opened: &Opened, store: &Store, job: Job<'_>, budget: &Budget) -> anyhow::Result<u8> {
     let Job { experiment, setup, cases, is_kept } = job;
-    if args.max_cost.is_some() && matches!(setup, TargetSetup::Reference(_)) && opened.price(setup).is_none() {
-        return Err(Failure::usage("eval_no_price").with("name", &experiment.target).into());
-    }
     // Before anything is kept: a target that cannot be asked begins no experiment.
     let target = opened.build(setup, opened.contents(setup)?, budget)?;
     let stop = Stop::on_signals()?;

@@ -18,8 +18,8 @@ use crate::model::{Experiment, Issue};
 use crate::render::{Texts, issues};
 use crate::store::{SourceIdentity, SourceTotals, Store, StoreError};
 
-/// Writes the trials of an experiment whose traces the store does not have: to `file`, when there is one, behind what it
-/// holds, and into the store, each judged by the contracts of its case. The tools in force stay as they are.
+/// Writes the trials of an experiment whose traces the store does not have: to `file`, when there is one, behind what
+/// it holds, and into the store, each judged by the contracts of its case. The tools in force stay as they are.
 ///
 /// Lines follow from what was kept of a trial, so that what an interruption left out is made up for by the next run.
 pub(super) fn keep(

@@ -252,7 +252,8 @@ fn agent_in_python_is_tried_by_the_program() {
     place.write("taco-eval.toml", project);
     place.write("key.txt", format!("{SECRET}\n"));
     let run = output(&place, &["run"]);
-    let rows = place.rows("SELECT case_id, trial, verdict, reason FROM eval_checks WHERE verdict <> 'PASS' ORDER BY ALL");
+    let rows =
+        place.rows("SELECT case_id, trial, verdict, reason FROM eval_checks WHERE verdict <> 'PASS' ORDER BY ALL");
     assert_eq!((run.status.code(), rows), (Some(0), vec![]), "{}{}", text(&run), told(&run));
     assert_eq!(place.rows("SELECT COUNT(*), COUNT(DISTINCT trial_id) FROM eval_trial_ends"), ["10|10"]);
     let held = fs::read(place.db()).unwrap();
