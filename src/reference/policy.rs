@@ -3,7 +3,8 @@
 //! - Approval check: a call of a tool that needs an approval is blocked, unless there is one for this tool, these
 //!   arguments and this version of the tool that has neither run out nor been used. Switched off, the runner attaches
 //!   whatever approval of the tool there is, and calls.
-//! - Tool eligibility: a call of a tool that was not offered is blocked, and one whose arguments its JSON Schema refuses.
+//! - Tool eligibility: a call of a tool that was not offered is blocked, and one whose arguments its JSON Schema
+//!   refuses.
 //! - Personal connection: a call is blocked in whose arguments a person or connection is named that is not the actor's
 //!   ([`ACTING`]).
 //! - Writes of unknown outcome: a write of a tool whose last response was lost is blocked until a tool that only reads

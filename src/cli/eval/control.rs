@@ -1,8 +1,8 @@
 //! How one process tells another that its experiment is to end, while that one holds the store.
 //!
 //! Beside the store `taco.duckdb` a run keeps `taco.duckdb.eval-run`, which holds the id of its experiment and is
-//! locked as long as the process lives. `eval cancel` makes `taco.duckdb.eval-cancel`, which the run looks for; it takes
-//! both away at its end. After a kill the first file stays, but is locked no more.
+//! locked as long as the process lives. `eval cancel` makes `taco.duckdb.eval-cancel`, which the run looks for. The run
+//! takes both away at its end. After a kill the first file stays, but is locked no more.
 
 use std::fs::{self, File};
 use std::io::Write as _;
