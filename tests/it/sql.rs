@@ -553,10 +553,21 @@ fn documented_relations_come_first_with_their_comments() {
     let place = empty();
     let text = asked(&place, &["--tables", "--format", "csv"]);
     let names: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
-    let first =
-        ["spans", "tool_definitions", "runs", "findings", "verdicts", "ingest_issues", "reviews", "hq_decisions"];
-    assert_eq!(names[..8], first);
-    assert!(names[8..].is_sorted(), "{names:?}");
+    let first = [
+        "spans",
+        "tool_definitions",
+        "runs",
+        "findings",
+        "verdicts",
+        "ingest_issues",
+        "reviews",
+        "hq_decisions",
+        "eval_trials",
+        "eval_checks",
+        "eval_events",
+    ];
+    assert_eq!(names[..11], first);
+    assert!(names[11..].is_sorted(), "{names:?}");
     assert!(text.contains("\nverdicts,뷰,One of the six verdicts"), "{text}");
     // In the table those without one stand below, by name.
     let table = asked(&place, &["--tables"]);
