@@ -52,6 +52,7 @@ const NAMES: &[&str] = &[
     "needed",
     "operations",
     "path",
+    "paths",
     "pattern",
     "place",
     "prior",

@@ -310,8 +310,8 @@ fn later_rows_of_a_number_are_left_out_and_told_once() {
     );
     assert_eq!(last[1].checked_arg.as_deref(), Some("d"));
     let rest = "적재됐습니다. 앞 건으로만 판정하고 뒤 건을 기록에서 뺍니다.";
-    assert_eq!(last[0].next_action, format!("t의 b를 넣은 호출의 번호가 세 번 {rest}"));
-    assert_eq!(last[1].next_action, format!("nothing의 d를 넣은 호출의 번호가 두 번 {rest}"));
+    assert_eq!(last[0].next_action, format!("t의 b 를 넣은 호출의 번호가 세 번 {rest}"));
+    assert_eq!(last[1].next_action, format!("nothing의 d 를 넣은 호출의 번호가 두 번 {rest}"));
 }
 
 #[test]
@@ -547,20 +547,20 @@ fn sentences_name_what_is_wrong_and_end_politely() {
         (
             "1,t,recipient,",
             "t,recipient,,,true",
-            "t의 필수 인자 recipient가 비어 있습니다. 통과로 세지 않고 호출 실패로 다루도록 고칩니다.",
+            "t의 필수 인자 recipient 가 비어 있습니다. 통과로 세지 않고 호출 실패로 다루도록 고칩니다.",
         ),
         (
             "1,erase_disk,a,x",
             "t,a,,,true",
-            "명세에 없는 도구 erase_disk를 불렀습니다. 열어 준 적이 없는 도구인지 보안 담당자와 즉시 확인합니다.",
+            "명세에 없는 도구 erase_disk 를 불렀습니다. 열어 준 적이 없는 도구인지 보안 담당자와 즉시 확인합니다.",
         ),
         ("1,\" x\",a,x", "t,a,,,true", "명세에 없는 도구 ' x'를 불렀습니다."),
-        ("1,t,a,x", "t,a,,,true", "t의 필수 인자 a가 채워져 있습니다. 기준선 호출로 남깁니다."),
-        ("1,t,a,", "t,a,,5,false", "t의 a는 선택 인자라 비워 두어도 됩니다. 기준선 호출로 남깁니다."),
+        ("1,t,a,x", "t,a,,,true", "t의 필수 인자 a 가 채워져 있습니다. 기준선 호출로 남깁니다."),
+        ("1,t,a,", "t,a,,5,false", "t의 a 는 선택 인자라 비워 두어도 됩니다. 기준선 호출로 남깁니다."),
         ("1,t,a,x", "t,a,x|y,,false", "t의 a 값 'x'는 허용 값 안입니다. 기준선 호출로 남깁니다."),
         ("1,t,a,2", "t,a,,5,false", "t의 a 값 '2'는 상한 5 안입니다. 기준선 호출로 남깁니다."),
         ("1,t,a,2", "t,a,1|2,5,false", "t의 a 값 '2'는 허용 값과 상한 5 안입니다. 기준선 호출로 남깁니다."),
-        ("1,t,a,x", "t,a,,,false", "t의 a는 값에 제한이 없는 선택 인자입니다. 기준선 호출로 남깁니다."),
+        ("1,t,a,x", "t,a,,,false", "t의 a 는 값에 제한이 없는 선택 인자입니다. 기준선 호출로 남깁니다."),
     ] {
         let found = action(call, spec);
         assert!(found.starts_with(expected), "{call}: {found}");
