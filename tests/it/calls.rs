@@ -554,7 +554,7 @@ fn sentences_name_what_is_wrong_and_end_politely() {
             "t,a,,,true",
             "명세에 없는 도구 erase_disk 를 불렀습니다. 열어 준 적이 없는 도구인지 보안 담당자와 즉시 확인합니다.",
         ),
-        ("1,\" x\",a,x", "t,a,,,true", "명세에 없는 도구 ' x'를 불렀습니다."),
+        ("1,\" x\",a,x", "t,a,,,true", "명세에 없는 도구 ' x' 를 불렀습니다."),
         ("1,t,a,x", "t,a,,,true", "t의 필수 인자 a 가 채워져 있습니다. 기준선 호출로 남깁니다."),
         ("1,t,a,", "t,a,,5,false", "t의 a 는 선택 인자라 비워 두어도 됩니다. 기준선 호출로 남깁니다."),
         ("1,t,a,x", "t,a,x|y,,false", "t의 a 값 'x'는 허용 값 안입니다. 기준선 호출로 남깁니다."),
@@ -1358,7 +1358,8 @@ fn spans_of_the_store_are_checked_against_its_tools() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    let output = run(&place, &["check", "--from-spans", "--specs-from-tools", "-f", "json"]);
+    let kept = ["--db", "taco.duckdb"];
+    let output = run(&place, &[&["check", "--from-spans", "--specs-from-tools", "-f", "json"], &kept[..]].concat());
     let said: Vec<Value> = serde_json::from_str(&succeeded(&output)).unwrap();
     let unmapped = said.iter().filter(|said| said["verdict"] == "tool_unmapped").count();
     let undefined = place.rows(

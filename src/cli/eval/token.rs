@@ -28,7 +28,7 @@ pub(crate) enum TokenCommand {
         #[arg(long, value_name = "이름")]
         label: String,
         /// 며칠 동안(예: 90), 또는 어느 날까지(그날 포함, 예: 2026-12-31). 길어도 366일
-        #[arg(long, value_name = "날수|날짜")]
+        #[arg(long, value_name = "기한")]
         expires: String,
         /// 물을 수 있는 프로젝트. 저장소에 하나뿐이면 적지 않아도 됩니다
         #[arg(long, value_name = "이름")]

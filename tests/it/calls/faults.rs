@@ -122,8 +122,9 @@ fn cells_of_csv_are_no_formulas() {
         ("+x", "'+x"),
         ("-x", "'-x"),
         ("@x", "'@x"),
-        ("\tx", "'\tx"),
-        ("\rx", "'\rx"),
+        // Written out like every sign that steers.
+        ("\tx", "'\\tx"),
+        ("\rx", "'\\rx"),
         ("-1", "-1"),
         ("-1.5", "-1.5"),
         ("-1+2", "'-1+2"),
@@ -361,7 +362,7 @@ fn span_that_cannot_be_checked_is_unjudged() {
         .unwrap()
         .execute(&format!("UPDATE spans SET args_key = NULL, tool_args = 'no' WHERE span_id = '{first}'"))
         .unwrap();
-    let check = ["check", "--from-spans", "--specs-from-tools", "-f", "json", "--fail-on"];
+    let check = ["check", "--from-spans", "--specs-from-tools", "--db", "taco.duckdb", "-f", "json", "--fail-on"];
     let output = run(&place, &[&check[..], &["unjudged"]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", told(&output));
     assert!(told(&output).contains("인자가 기록되지 않았거나"), "{}", told(&output));
@@ -501,7 +502,7 @@ fn rows_beyond_twenty_are_counted() {
             assert_eq!(text.matches("상한 5").count() - text.matches("상한 5를").count(), rows.min(20), "{text}");
             assert_eq!(text.contains("--all-rows"), more.is_some(), "{rows}: {text}");
             assert!(more.is_none_or(|more| text.contains(more)), "{rows}: {text}");
-            assert!(text.contains("명세에 없는 도구를 불렀습니다"), "{text}");
+            assert!(text.contains("명세에 없는 도구 u 를 불렀습니다"), "{text}");
         }
         let all = succeeded(&checked(&files(30), &[&arguments[..], &["--all-rows"]].concat()).1);
         assert!(!all.contains("--all-rows") && all.matches("상한을 강제하도록").count() == 30, "{all}");
