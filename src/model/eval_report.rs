@@ -357,7 +357,7 @@ pub enum GateAnswer {
         experiment_id: String,
     },
     /// The newest decision on the newest candidate with it.
-    Decided(KeptDecision),
+    Decided(Box<KeptDecision>),
 }
 
 impl GateAnswer {

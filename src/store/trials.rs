@@ -209,7 +209,7 @@ impl Store {
         let stands =
             |(kept, is_over): &(KeptDecision, bool)| !is_over || kept.decided.decision == EvalDecision::Blocked;
         let standing = self.newest_decision(&experiment_id)?.filter(stands);
-        Ok(standing.map_or(GateAnswer::Undecided { experiment_id }, |(kept, _)| GateAnswer::Decided(kept)))
+        Ok(standing.map_or(GateAnswer::Undecided { experiment_id }, |(kept, _)| GateAnswer::Decided(Box::new(kept))))
     }
 
     /// Ids of the projects, in order.
