@@ -627,7 +627,7 @@ fn examples_are_the_files_and_each_answers_over_three_weeks() {
             );
         }
     }
-    refused(&place, &["--examples", "7"], 2, "6");
+    refused(&place, &["--examples", "10"], 2, "9");
     assert_eq!(asked(&place, &["--format", "csv", &all]).matches("\n\n").count(), 5);
 }
 
