@@ -154,7 +154,7 @@ enum Command {
         subcommand_value_name = "명령"
     )]
     Demo(Box<demo::Args>),
-    /// 에이전트를 모의 도구로 시험합니다: 사례 살펴보기, 고정하기, 목록
+    /// 에이전트를 모의 도구로 시험하고 배포 판단을 냅니다
     #[command(
         help_template = HELP_TEMPLATE,
         next_help_heading = "옵션",

@@ -127,7 +127,11 @@ fn figures(trials: &[&JudgedTrial]) -> Figures {
 }
 
 /// Whether each case passes; none for one whose trials lack a verdict.
-fn by_case<'t>(plan: &Plan, trials: impl Iterator<Item = &'t JudgedTrial>) -> BTreeMap<&'t str, Option<bool>> {
+fn by_case<'t>(
+    plan: &Plan,
+    planned: u64,
+    trials: impl Iterator<Item = &'t JudgedTrial>,
+) -> BTreeMap<&'t str, Option<bool>> {
     let mut found: BTreeMap<&str, (Option<bool>, u64)> = BTreeMap::new();
     for trial in trials.filter(|trial| plan.cases.contains(&trial.case_id)) {
         let (passes, made) = found.entry(&trial.case_id).or_insert((Some(true), 0));
@@ -138,12 +142,14 @@ fn by_case<'t>(plan: &Plan, trials: impl Iterator<Item = &'t JudgedTrial>) -> BT
             _ => None,
         };
     }
-    found.into_iter().map(|(case, (passes, made))| (case, passes.filter(|_| made >= plan.trials))).collect()
+    found.into_iter().map(|(case, (passes, made))| (case, passes.filter(|_| made >= planned))).collect()
 }
 
 fn compare(plan: &Plan, candidate: &[&JudgedTrial], baseline: &[JudgedTrial]) -> Comparison {
-    let candidate = by_case(plan, candidate.iter().copied());
-    let baseline = by_case(plan, baseline.iter());
+    let candidate = by_case(plan, plan.trials, candidate.iter().copied());
+    // A baseline may have had another number of trials; its highest says which.
+    let planned = baseline.iter().map(|trial| trial.trial).max().unwrap_or_default();
+    let baseline = by_case(plan, planned, baseline.iter());
     let mut counts = [[0_u64; 2]; 2];
     let mut left_out = 0;
     for case in plan.cases.iter().collect::<BTreeSet<_>>() {

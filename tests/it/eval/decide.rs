@@ -106,6 +106,26 @@ fn regressed(cases: usize, failing: usize) -> taco_trace::eval::decide::Decided 
     decide(&plan(cases, 1, 0.0), &each(&now), Some(&before))
 }
 
+/// More trials of the candidate than of the baseline are no way around the comparison, nor fewer.
+#[test]
+fn numbers_of_trials_may_differ_between_the_sides() {
+    let of = |verdict: EvalVerdict, trials: u64| -> Vec<JudgedTrial> {
+        let cases = (1..=15).flat_map(|case| (1..=trials).map(move |number| (case, number)));
+        cases.map(|(case, number)| trial(&format!("k{case:03}"), number, verdict)).collect()
+    };
+    for (before, now) in [(1, 1), (1, 2), (2, 1), (3, 2)] {
+        let decided = decide(&plan(15, now, 0.0), &of(Fail, now), Some(&of(Pass, before)));
+        let found = decided.comparison.unwrap();
+        assert_eq!((found.baseline_only, found.left_out), (15, 0), "{before} {now}");
+        assert_eq!(decided.decision, EvalDecision::Review, "{before} {now}");
+    }
+    // A case that lacks one of its trials on a side is left out all the same.
+    let mut gap = of(Pass, 2);
+    gap.remove(0);
+    let found = decide(&plan(15, 1, 0.0), &of(Fail, 1), Some(&gap)).comparison.unwrap();
+    assert_eq!((found.baseline_only, found.left_out), (14, 1));
+}
+
 #[test]
 fn regression_counts_beyond_chance_only() {
     // Five discordant pairs on one side: p = 1/16; six: p = 1/32.
