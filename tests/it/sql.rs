@@ -628,7 +628,7 @@ fn examples_are_the_files_and_each_answers_over_three_weeks() {
         }
     }
     refused(&place, &["--examples", "10"], 2, "9");
-    assert_eq!(asked(&place, &["--format", "csv", &all]).matches("\n\n").count(), 5);
+    assert_eq!(asked(&place, &["--format", "csv", &all]).matches("\n\n").count(), 8);
 }
 
 #[test]

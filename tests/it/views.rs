@@ -22,6 +22,7 @@ fn view_file_without_a_test_here_is_found() {
         include_str!("views/sets.rs"),
         include_str!("people.rs"),
         include_str!("demo_bench.rs"),
+        include_str!("eval_report/views.rs"),
     ]
     .concat();
     // Views that judge calls are held against a naive judge by `calls.rs`, through the command.
