@@ -27,7 +27,8 @@ fn eval_trials_has_a_row_for_each_planned_trial_with_its_last_attempt() {
         ]
     );
     // What an earlier attempt left is in no view.
-    let asked = "SELECT trial_id, check_id, kind, severity, verdict, reason, events, measured FROM eval_checks ORDER BY ALL";
+    let asked =
+        "SELECT trial_id, check_id, kind, severity, verdict, reason, events, measured FROM eval_checks ORDER BY ALL";
     assert_eq!(lab.place.rows(asked), ["t_x1_a_1_2|c|answer|normal|PASS|holds|[1]|-"]);
     let asked = "SELECT trial_id, verdict, seq, at_ms, turn, kind, event ->> 'text' FROM eval_events ORDER BY ALL";
     assert_eq!(lab.place.rows(asked), ["t_x1_a_1_2|PASS|1|10|1|answer|답"]);
