@@ -83,6 +83,17 @@ pub struct Usage {
     pub output_tokens: u64,
 }
 
+impl Usage {
+    /// Both together.
+    #[must_use]
+    pub const fn plus(self, more: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_add(more.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(more.output_tokens),
+        }
+    }
+}
+
 /// Why a model stopped (`gen_ai.response.finish_reasons`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
@@ -207,6 +218,14 @@ pub enum ChatError {
         /// What is wrong with it.
         message: String,
     },
+}
+
+impl ChatError {
+    /// Whether what may be spent kept the request from being sent.
+    #[must_use]
+    pub const fn is_cap(&self) -> bool {
+        matches!(self, Self::Cap(_) | Self::NoPrice { .. })
+    }
 }
 
 /// What of a cap would be passed.

@@ -5,7 +5,7 @@
 
 pub(crate) mod body;
 
-use std::future::Future as _;
+use std::future::{Future, IntoFuture as _};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -14,11 +14,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::connect_info::Connected;
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
 use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Sleep;
 
 /// How long to wait when the system gives no further connection, for example for want of file descriptors.
@@ -71,6 +74,41 @@ impl Doors {
     pub(crate) fn new(listener: TcpListener, connections: usize, head_time: Duration, idle_time: Duration) -> Self {
         Self { listener, room: Arc::new(Semaphore::new(connections)), head_time, idle_time }
     }
+}
+
+/// Serves what comes through the doors until `stop` ends, and then what is under way, for so long. Whether all of it
+/// was answered.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) async fn serve(
+    doors: Doors,
+    router: Router,
+    stop: impl Future<Output = ()> + Send + 'static,
+    drain_time: Duration,
+) -> io::Result<bool> {
+    let (stopping, stopped) = oneshot::channel();
+    let signal = async move {
+        stop.await;
+        stopping.send(()).ok();
+    };
+    let service = router.into_make_service_with_connect_info::<Phase>();
+    let serving = axum::serve(doors, service).with_graceful_shutdown(signal).into_future();
+    tokio::select! {
+        done = serving => done.map(|()| true),
+        () = async {
+            stopped.await.ok();
+            tokio::time::sleep(drain_time).await;
+        } => Ok(false),
+    }
+}
+
+/// The token of the one `Authorization` header.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = values.next().filter(|_| values.next().is_none())?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 impl Listener for Doors {

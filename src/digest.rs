@@ -1,4 +1,4 @@
-//! sha256 as the store writes it: versions of tool sets, migrations and rule sets.
+//! sha256 as the store writes it: versions of tool sets, migrations and rule sets; and random texts in the same digits.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
@@ -26,6 +26,16 @@ pub fn sha256_hex_of(mut input: impl Read) -> io::Result<String> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// So many random bytes in lower-case hex digits, two a byte.
+///
+/// # Errors
+/// When the system gives no random bytes: its words.
+pub fn random_hex<const BYTES: usize>() -> Result<String, String> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
+    Ok(hex(&bytes))
 }
 
 fn hex(bytes: &[u8]) -> String {

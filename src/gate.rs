@@ -7,7 +7,7 @@ pub mod serve;
 
 use subtle::{Choice, ConstantTimeEq as _};
 
-use crate::digest::sha256_hex;
+use crate::digest::{random_hex, sha256_hex};
 use crate::model::GateToken;
 
 /// What every token begins with, so that one that got out can be found.
@@ -20,10 +20,7 @@ pub const TOKEN_BYTES: usize = 32;
 /// # Errors
 /// When the system gives no random bytes: its words.
 pub fn new_token() -> Result<String, String> {
-    let mut bytes = [0; TOKEN_BYTES];
-    getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{PREFIX}{digits}"))
+    Ok(format!("{PREFIX}{}", random_hex::<TOKEN_BYTES>()?))
 }
 
 /// The name of a token for people: short, and nothing of the token can be told from it.
@@ -31,9 +28,7 @@ pub fn new_token() -> Result<String, String> {
 /// # Errors
 /// When the system gives no random bytes: its words.
 pub fn new_token_id() -> Result<String, String> {
-    let mut bytes = [0; 4];
-    getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    random_hex::<4>()
 }
 
 /// The kept token that this is, when it counts at this time (nanoseconds since 1970 UTC): neither expired nor taken

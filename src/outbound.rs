@@ -53,6 +53,11 @@ pub(crate) fn body(response: Response, limit: u64) -> Result<Vec<u8>, Unread> {
     if bytes.len() as u64 > limit { Err(Unread::TooLong) } else { Ok(bytes) }
 }
 
+/// Whether an answer came too late. A connection that did not stand in time is no slow answer.
+pub(crate) fn is_late(error: &reqwest::Error) -> bool {
+    error.is_timeout() && !error.is_connect()
+}
+
 /// A foreign text in one line without control characters, cut to a few hundred characters.
 pub(crate) fn one_line(text: &str) -> String {
     let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -15,7 +15,6 @@ pub mod policy;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jsonschema::Validator;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -124,13 +123,10 @@ struct Run<'r> {
     /// What was answered to each message, by its id.
     answered: BTreeMap<&'r str, String>,
     guard: policy::Guard,
-    validators: BTreeMap<&'r str, Option<Validator>>,
 }
 
 impl<'r> Run<'r> {
     fn new(setup: &'r Setup<'r>, case: &'r Case) -> Self {
-        let validator =
-            |tool: &'r crate::eval::case::Tool| (tool.name.as_str(), jsonschema::validator_for(&tool.parameters).ok());
         Self {
             setup,
             case,
@@ -142,7 +138,6 @@ impl<'r> Run<'r> {
             usage: Usage::default(),
             answered: BTreeMap::new(),
             guard: policy::Guard::default(),
-            validators: case.tools.iter().map(validator).collect(),
         }
     }
 
@@ -189,10 +184,7 @@ impl<'r> Run<'r> {
                     return None;
                 }
                 Err(End::Failed(error)) => {
-                    let source = match error {
-                        ChatError::Cap(_) | ChatError::NoPrice { .. } => FailureSource::Runner,
-                        _ => FailureSource::Provider,
-                    };
+                    let source = if error.is_cap() { FailureSource::Runner } else { FailureSource::Provider };
                     self.trial.fail(self.at_ms(), source, &error.to_string());
                     return Some(error);
                 }
@@ -221,8 +213,7 @@ impl<'r> Run<'r> {
                 max_tokens: self.setup.max_tokens,
             };
             let reply = model.chat(&request).map_err(End::Failed)?;
-            self.usage.input_tokens = self.usage.input_tokens.saturating_add(reply.usage.input_tokens);
-            self.usage.output_tokens = self.usage.output_tokens.saturating_add(reply.usage.output_tokens);
+            self.usage = self.usage.plus(reply.usage);
             // What is cut off or declined has no calls that could be trusted to be whole.
             if reply.calls.is_empty() || matches!(reply.finish, Finish::Length | Finish::Refused) {
                 let text = if self.setup.policies.human_takeover && self.guard.waits_for_person() {
@@ -348,8 +339,7 @@ impl<'r> Run<'r> {
             if tool.is_none() {
                 return Some(Blocked::ToolNotOffered);
             }
-            let validator = self.validators.get(name).and_then(Option::as_ref);
-            if validator.is_some_and(|validator| !validator.is_valid(arguments)) || !arguments.is_object() {
+            if !arguments.is_object() || !self.trial.fits(name, arguments) {
                 return Some(Blocked::ArgumentsInvalid);
             }
         }

@@ -17,7 +17,6 @@ mod lease;
 mod reply;
 
 use std::collections::BTreeMap;
-use std::future::IntoFuture as _;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +27,8 @@ use tokio::sync::oneshot;
 
 pub use lease::Lease;
 
-use crate::connection::{Doors, Phase};
+use crate::connection::{self, Doors};
+use crate::digest::random_hex;
 use crate::eval::case::Case;
 use crate::model::SandboxAccess;
 
@@ -198,9 +198,7 @@ impl Sandbox {
         if matches!(trial_id, "" | "." | "..") {
             return Err(OpenError::Id(trial_id.to_owned()));
         }
-        let mut token = [0; TOKEN_BYTES];
-        getrandom::fill(&mut token).map_err(|error| OpenError::NoRandom(error.to_string()))?;
-        let token: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = random_hex::<TOKEN_BYTES>().map_err(OpenError::NoRandom)?;
         let time = Duration::from_millis(case.limits.time_ms).saturating_add(self.shared.limits.grace);
         let access = SandboxAccess {
             base_url: format!("{}{}", self.shared.base, http::segment(trial_id)),
@@ -234,20 +232,11 @@ impl Drop for Sandbox {
 async fn serve(listener: tokio::net::TcpListener, shared: Arc<Shared>, stop: oneshot::Receiver<()>) {
     let limits = shared.limits.clone();
     let doors = Doors::new(listener, limits.connections, limits.head_time, limits.idle_time);
-    let (stopping, stopped) = oneshot::channel();
-    let signal = async move {
+    let stop = async move {
         stop.await.ok();
-        stopping.send(()).ok();
     };
-    let service = http::router(shared).into_make_service_with_connect_info::<Phase>();
-    let serving = axum::serve(doors, service).with_graceful_shutdown(signal).into_future();
-    tokio::select! {
-        _ = serving => {}
-        () = async {
-            stopped.await.ok();
-            tokio::time::sleep(limits.drain_time).await;
-        } => {}
-    }
+    // Who started it is no longer there to be told of an error.
+    connection::serve(doors, http::router(shared), stop, limits.drain_time).await.ok();
 }
 
 /// The public address without a slash at its end.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::budget::{Budget, Price, worst_case};
 use super::key::{Key, without_key_words};
 use super::{ChatError, Usage};
-use crate::outbound::{self, Unread, chain, error_message, one_line};
+use crate::outbound::{self, Unread, chain, error_message, is_late, one_line};
 
 /// A longer reply is none: a model writes some thousand tokens.
 const REPLY_BYTES: u64 = 32 << 20;
@@ -227,9 +227,7 @@ impl Sender {
     }
 
     fn not_answered(&self, error: reqwest::Error) -> ChatError {
-        // A connection that did not stand in time is no slow answer.
-        let is_late = error.is_timeout() && !error.is_connect();
-        if is_late { self.late() } else { self.unreachable(&chain(&error.without_url())) }
+        if is_late(&error) { self.late() } else { self.unreachable(&chain(&error.without_url())) }
     }
 
     fn late(&self) -> ChatError {

@@ -18,7 +18,8 @@ mod traces;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::HELP_TEMPLATE;
+use super::{HELP_TEMPLATE, exit};
+use crate::model::EvalDecision;
 use crate::render::Texts;
 
 /// `taco-trace eval` 의 인자
@@ -114,6 +115,15 @@ pub(super) enum Format {
     Table,
     /// JSON 배열
     Json,
+}
+
+/// The exit status of a decision.
+const fn status(decision: EvalDecision) -> u8 {
+    match decision {
+        EvalDecision::Candidate => exit::OK,
+        EvalDecision::Blocked => exit::FOUND,
+        EvalDecision::Held | EvalDecision::Review => exit::OPEN,
+    }
 }
 
 /// Does what is asked of evaluations.

@@ -1,6 +1,7 @@
 //! Files into a store: what `ingest`, `diagnose PATHS` and `explain PATHS` share.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -248,6 +249,35 @@ pub(crate) fn read_tools(texts: &Texts, args: &LoadArgs, loaded: &mut Loaded) ->
         parse_tools(&text, &path.display().to_string(), defaults).map_err(|error| tools_failure(path, &error))?;
     loaded.note_issues(texts, &path.display().to_string(), &issues, args.issues == IssuesArg::All);
     Ok(Some(set))
+}
+
+/// What a source came to, before it is settled in the store.
+pub(crate) fn totals(report: &Report, content_hash: String) -> SourceTotals {
+    SourceTotals {
+        lines: report.lines,
+        lines_skipped: report.lines_skipped,
+        spans_seen: report.seen,
+        spans_kept: report.kept,
+        spans_merged: 0,
+        dropped: report.dropped.clone(),
+        spans_redelivered: report.redelivered,
+        spans_skipped: report.skipped,
+        traces: 0,
+        content_hash,
+    }
+}
+
+/// Adds what the sources show to `observed` and keeps no row; the number of lines that were skipped.
+pub(crate) fn observe(sources: Vec<Source>, options: &Options, observed: &mut Observed) -> anyhow::Result<u64> {
+    let mut skipped = 0;
+    for source in sources {
+        let mut input = source::open(&source).map_err(Failure::from)?;
+        let start = Start { line: 1, byte_offset: input.bom_bytes() };
+        let read: Result<_, Infallible> =
+            ingest::read_observed(&mut input, start, options, Some(observed), &mut |_| Ok(()), &mut |_, _| {});
+        skipped += read?.lines_skipped;
+    }
+    Ok(skipped)
 }
 
 /// How to read, as the arguments say.
@@ -527,18 +557,7 @@ pub(crate) fn load_source(
             }
         }
     }
-    let totals = SourceTotals {
-        lines: report.lines,
-        lines_skipped: report.lines_skipped,
-        spans_seen: report.seen,
-        spans_kept: report.kept,
-        spans_merged: 0,
-        dropped: report.dropped,
-        spans_redelivered: report.redelivered,
-        spans_skipped: report.skipped,
-        traces: 0,
-        content_hash: content_hash.clone(),
-    };
+    let totals = totals(&report, content_hash.clone());
     writer.record_masked(masked.iter().map(|(kind, count)| (kind.as_str(), count))).map_err(Failure::from)?;
     loaded.masked.add(&masked);
     let source_id = writer.source_id();

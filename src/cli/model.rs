@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
 use super::failure::Failure;
-use super::load;
+use super::{load, terminal};
 use crate::chat::anthropic::{self, Anthropic};
 use crate::chat::budget::{Budget, NotAnAmount, Price, Usd};
 use crate::chat::http::{Clock, Endpoint, Limits};
@@ -206,6 +206,7 @@ impl ModelOptions {
             }
         };
         let Some(path) = &self.record else { return Ok(model) };
+        terminal::refuse_store(path)?;
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(|error| {
             Failure::unreadable("output_not_writable").with("path", path.display()).with("message", error)
         })?;

@@ -70,8 +70,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let mut loaded = Loaded::default();
     let tools = load::read_tools(texts, &args.load, &mut loaded)?;
     load::tell_issues(texts, &loaded);
-    let listener = TcpListener::bind(&*args.listen).map_err(|error| listen_failure(&args.listen, &error))?;
-    let address = listener.local_addr().map_err(|error| listen_failure(&args.listen, &error))?;
+    let (listener, address) = listen(&args.listen, None)?;
 
     let db = args.db.clone();
     let open = move || {
@@ -117,7 +116,22 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     Ok(exit::OK)
 }
 
-pub(super) fn listen_failure(listen: &str, error: &std::io::Error) -> Failure {
+/// A bound socket and its address. `own_port` is the port that the command takes when none is given, for hints; none
+/// for that of OTLP.
+pub(super) fn listen(listen: &str, own_port: Option<u16>) -> Result<(TcpListener, SocketAddr), Failure> {
+    let failure = |error: std::io::Error| {
+        let failure = listen_failure(listen, &error);
+        match own_port {
+            Some(port) => failure.with("needed", port),
+            None => failure,
+        }
+    };
+    let listener = TcpListener::bind(listen).map_err(failure)?;
+    let address = listener.local_addr().map_err(failure)?;
+    Ok((listener, address))
+}
+
+fn listen_failure(listen: &str, error: &std::io::Error) -> Failure {
     let failure = match error.kind() {
         // What is no address at all.
         std::io::ErrorKind::InvalidInput => Failure::usage("bad_listen"),

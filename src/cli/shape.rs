@@ -1,6 +1,5 @@
 //! `taco-trace shape`: the shape of traces, and whether two shapes are the same for the rules.
 
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
@@ -12,7 +11,7 @@ use super::terminal::{self, ColorChoice};
 use crate::ingest::document::MissingStatus;
 use crate::ingest::observe::Observed;
 use crate::ingest::source::{self, FileKind, Source};
-use crate::ingest::{self, ChatCalls, Options, Start};
+use crate::ingest::{ChatCalls, Options};
 use crate::model::{Rule, Verdict};
 use crate::render::Texts;
 use crate::render::shape::{
@@ -145,14 +144,7 @@ fn read(paths: &[PathBuf], how: &HowArgs) -> anyhow::Result<Read> {
     });
     terminal::refuse_over_inputs(how.output.as_deref(), files)?;
     let mut observed = Observed::with_shape();
-    let mut lines_skipped = 0;
-    for source in sources {
-        let mut input = source::open(&source).map_err(Failure::from)?;
-        let start = Start { line: 1, byte_offset: input.bom_bytes() };
-        let read: Result<_, Infallible> =
-            ingest::read_observed(&mut input, start, &options, Some(&mut observed), &mut |_| Ok(()), &mut |_, _| {});
-        lines_skipped += read?.lines_skipped;
-    }
+    let lines_skipped = load::observe(sources, &options, &mut observed)?;
     let shape = observed.shaping.take().unwrap_or_default().finish();
     if shape.spans == 0 {
         let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
@@ -166,7 +158,7 @@ fn shape_view(read: &Read) -> ShapeView {
     ShapeView {
         spans: *spans,
         lines_skipped: read.lines_skipped,
-        scopes: scopes.iter().map(|(scope, spans)| CountView { name: scope_name(scope), count: *spans }).collect(),
+        scopes: scopes.iter().map(|(scope, spans)| count_view(&scope_name(scope), *spans)).collect(),
         resource: attribute_views(resource, *spans),
         operations: nodes.iter().map(|(key, node)| node_view(key, node)).collect(),
     }
@@ -174,8 +166,7 @@ fn shape_view(read: &Read) -> ShapeView {
 
 fn node_view(key: &NodeKey, node: &Node) -> NodeView {
     let spans = node.spans.all();
-    let read =
-        node.readable.iter().map(|(need, spans)| CountView { name: need_name(*need).to_owned(), count: spans.all() });
+    let read = node.readable.iter().map(|(need, spans)| count_view(need_name(*need), spans.all()));
     let status = node.status.iter().map(|(status, spans)| count_view(status.as_str(), *spans));
     let parents = |counts: &std::collections::BTreeMap<Above, u64>| {
         counts.iter().map(|(above, spans)| count_view(above.shown(), *spans)).collect()

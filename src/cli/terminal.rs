@@ -95,10 +95,7 @@ impl ResultWriter {
             return Ok(Self { output: BufWriter::new(Box::new(io::stdout())), path: None, partial: None });
         };
         let is_replaced = !path.exists() || path.is_file();
-        // A slip of the hand must not replace a store by a result.
-        if path.is_file() && is_database(path).unwrap_or(false) {
-            return Err(Failure::usage("output_is_store").with("path", path.display()).into());
-        }
+        refuse_store(path)?;
         let partial = is_replaced.then(|| partial_path(path));
         let file = match &partial {
             Some(partial) => fs::File::create(partial),
@@ -184,6 +181,14 @@ fn is_same(one: &Path, _: &fs::Metadata, other: &Path, _: &fs::Metadata) -> bool
 fn made_at(path: &Path) -> Option<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
+}
+
+/// A slip of the hand must not write over a store, nor behind its end.
+pub(crate) fn refuse_store(path: &Path) -> Result<(), Failure> {
+    if path.is_file() && is_database(path).unwrap_or(false) {
+        return Err(Failure::usage("output_is_store").with("path", path.display()));
+    }
+    Ok(())
 }
 
 /// The name under which a file is written before it takes its own.

@@ -1,6 +1,5 @@
 //! `taco-trace tools`: a tools.json out of traces, and where a tools.json and traces part.
 
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -17,7 +16,7 @@ use crate::ingest::drift::{Difference, Drift, drift};
 use crate::ingest::observe::Observed;
 use crate::ingest::source::{self, FileKind};
 use crate::ingest::tools::{ToolDefaults, parse_tools};
-use crate::ingest::{self, ChatCalls, Options, Start};
+use crate::ingest::{ChatCalls, Options};
 use crate::model::ToolSet;
 use crate::render::Texts;
 use crate::render::drift::{DifferenceView, DriftView, Extracted};
@@ -141,13 +140,8 @@ fn observe(input: &InputArgs) -> anyhow::Result<Observed> {
         chat_calls: ChatCalls::Read,
     };
     let mut observed = Observed::default();
-    for source in source::expand(&input.paths, FileKind::Trace).map_err(Failure::from)? {
-        let mut input = source::open(&source).map_err(Failure::from)?;
-        let start = Start { line: 1, byte_offset: input.bom_bytes() };
-        let read: Result<_, Infallible> =
-            ingest::read_observed(&mut input, start, &options, Some(&mut observed), &mut |_| Ok(()), &mut |_, _| {});
-        read?;
-    }
+    let sources = source::expand(&input.paths, FileKind::Trace).map_err(Failure::from)?;
+    load::observe(sources, &options, &mut observed)?;
     Ok(observed)
 }
 

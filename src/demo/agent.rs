@@ -443,8 +443,7 @@ impl Run<'_> {
         let span = context.span();
         match &reply {
             Ok(reply) => {
-                self.usage.input_tokens += reply.usage.input_tokens;
-                self.usage.output_tokens += reply.usage.output_tokens;
+                self.usage = self.usage.plus(reply.usage);
                 let finish = Array::String(vec![StringValue::from(finish_reason(reply.finish))]);
                 span.set_attributes([
                     KeyValue::new(key::RESPONSE_MODEL, reply.model.clone()),

@@ -4,7 +4,6 @@
 //! looked up, a limit ends all calling, an approval is looked for before a tool that needs one is called.
 
 use std::collections::BTreeSet;
-use std::io::Read as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,9 +17,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::agent::AgentTexts;
-use super::telemetry::http_client;
 use super::tools::{FailureKind, Reply, ToolFailure, ToolUse, Toolbox, Words};
 use crate::chat::key::Key;
+use crate::outbound;
 
 /// Longest time of one request.
 const REQUEST_TIME: Duration = Duration::from_secs(30);
@@ -123,17 +122,18 @@ impl Sandbox {
         now: Option<String>,
         memory: Arc<Mutex<Memory>>,
     ) -> Result<Self, AccessError> {
-        let mut base = Url::parse(&access.base_url).map_err(|_| AccessError::Address)?;
+        let base = Url::parse(&access.base_url).map_err(|_| AccessError::Address)?;
         let plain = base.query().is_none() && base.fragment().is_none() && base.username().is_empty();
         if !matches!(base.scheme(), "http" | "https") || !plain || base.password().is_some() {
             return Err(AccessError::Address);
         }
-        let path = base.path().trim_end_matches('/').to_owned();
-        base.set_path(&path);
         let mut token = HeaderValue::from_str(&format!("Bearer {}", access.token)).map_err(|_| AccessError::Token)?;
         token.set_sensitive(true);
         let secret = Key::new(&access.token);
-        let client = http_client(base.scheme() == "https", REQUEST_TIME).map_err(|_| AccessError::Client)?;
+        let client = outbound::client(base.scheme() == "https")
+            .timeout(REQUEST_TIME)
+            .build()
+            .map_err(|_| AccessError::Client)?;
         let approval = AgentTexts::shipped().approval_words;
         let speaks = |text: &str| approval.iter().any(|word| text.to_lowercase().contains(word.as_str()));
         let guarded = |tool: &&Offered| {
@@ -165,15 +165,10 @@ impl Sandbox {
             Err(_) => return Heard::Lost,
         };
         let status = response.status().as_u16();
-        let mut body = Vec::new();
-        match response.take(REPLY_BYTES + 1).read_to_end(&mut body) {
-            Ok(length) if length as u64 <= REPLY_BYTES => {
-                let text = String::from_utf8_lossy(&body);
-                let text = self.secret.as_ref().map_or_else(|| text.to_string(), |secret| secret.removed_from(&text));
-                Heard::Answer(status, serde_json::from_str(&text).unwrap_or_default())
-            }
-            _ => Heard::Lost,
-        }
+        let Ok(body) = outbound::body(response, REPLY_BYTES) else { return Heard::Lost };
+        let text = String::from_utf8_lossy(&body);
+        let text = self.secret.as_ref().map_or_else(|| text.to_string(), |secret| secret.removed_from(&text));
+        Heard::Answer(status, serde_json::from_str(&text).unwrap_or_default())
     }
 
     fn answer(&self, call: &ToolUse<'_>) -> Result<Value, ToolFailure> {
@@ -235,13 +230,19 @@ impl Sandbox {
             return Ok(number);
         }
         let needed = || self.failure(FailureKind::ApprovalRequired, "approval_required", call.name);
-        if !self.memory().requested.insert(format!("{} {arguments}", call.name)) {
+        let asked = format!("{} {arguments}", call.name);
+        if !self.memory().requested.insert(asked.clone()) {
             return Err(needed());
         }
         let body = json!({ "tool": call.name, "arguments": arguments, "reason": self.words.say("reason", call.name) });
         match self.hear(self.client.post(self.url("approval-requests")).json(&body)) {
             Heard::Answer(200..=202, _) => Err(needed()),
-            _ => Err(unreachable()),
+            // It may have been asked for.
+            Heard::Lost => Err(unreachable()),
+            Heard::NotSent | Heard::Answer(..) => {
+                self.memory().requested.remove(&asked);
+                Err(unreachable())
+            }
         }
     }
 

@@ -190,7 +190,7 @@ struct Trials {
 
 struct Shared {
     limits: Limits,
-    model: Arc<Mutex<Box<dyn ChatModel>>>,
+    model: Mutex<Box<dyn ChatModel>>,
     provider: String,
     model_name: String,
     config: AgentConfig,
@@ -264,7 +264,7 @@ where
         limits: setup.limits,
         provider: setup.model.provider().to_owned(),
         model_name: setup.model.name().to_owned(),
-        model: Arc::new(Mutex::new(setup.model)),
+        model: Mutex::new(setup.model),
         config: setup.config,
         toolbox: setup.toolbox,
         clock: setup.clock,

@@ -18,6 +18,7 @@ use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{IdGenerator, SdkTracer, SdkTracerProvider, SpanData, SpanExporter};
 
 use super::seed::draw;
+use crate::outbound;
 use crate::spans::line::line;
 
 /// `service.name` of the agent.
@@ -210,7 +211,10 @@ fn collector(endpoint: &str) -> Result<opentelemetry_otlp::SpanExporter, TraceEr
     if matches!(url.path(), "" | "/") {
         url.set_path(TRACES_PATH);
     }
-    let client = http_client(url.scheme() == "https", SEND_TIME).map_err(|error| wrong(error.to_string()))?;
+    let client = outbound::client(url.scheme() == "https")
+        .timeout(SEND_TIME)
+        .build()
+        .map_err(|error| wrong(error.to_string()))?;
     opentelemetry_otlp::SpanExporter::builder()
         .with_http()
         .with_protocol(Protocol::HttpBinary)
@@ -219,11 +223,6 @@ fn collector(endpoint: &str) -> Result<opentelemetry_otlp::SpanExporter, TraceEr
         .with_timeout(SEND_TIME)
         .build()
         .map_err(|error| wrong(error.to_string()))
-}
-
-/// A client that follows no redirect: what it carries is for the address it was given.
-pub(super) fn http_client(secure: bool, time: Duration) -> reqwest::Result<reqwest::blocking::Client> {
-    crate::outbound::client(secure).timeout(time).build()
 }
 
 /// Ids that follow from a seed.

@@ -57,10 +57,7 @@ pub fn decide(plan: &Plan, candidate: &[JudgedTrial], baseline: Option<&[JudgedT
             }
         }));
     }
-    let is_blocked = !reasons.is_empty();
     reasons.extend(missing(plan, &trials));
-    let is_held = reasons.iter().any(|reason| !matches!(reason, DecisionReason::CriticalViolation { .. }));
-    let before = reasons.len();
     for trial in &trials {
         let (case_id, number) = (&trial.case_id, trial.trial);
         if !trial.judgement.blocked_proposals.is_empty() {
@@ -83,15 +80,7 @@ pub fn decide(plan: &Plan, candidate: &[JudgedTrial], baseline: Option<&[JudgedT
             p: found.p,
         });
     }
-    let decision = if is_blocked {
-        EvalDecision::Blocked
-    } else if is_held {
-        EvalDecision::Held
-    } else if reasons.len() > before {
-        EvalDecision::Review
-    } else {
-        EvalDecision::Candidate
-    };
+    let decision = reasons.iter().map(DecisionReason::decision).min().unwrap_or(EvalDecision::Candidate);
     let cases: BTreeSet<&String> = plan.cases.iter().collect();
     let of_case = |id: &&String| {
         let own: Vec<&JudgedTrial> = trials.iter().copied().filter(|trial| trial.case_id == **id).collect();

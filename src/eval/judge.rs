@@ -16,6 +16,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::case::{Case, CheckSeverity, Condition, CountedEvent, Effect, LeakPlace, Matcher, Metric};
 use super::event::{CancelScope, Event, EventKind, FailureSource, LimitKind, Outcome};
 use super::marker;
+use super::place::unescaped;
 use super::world::{WorldState, same};
 use crate::model::EvalVerdict;
 pub use crate::model::{Observes, TargetKind};
@@ -417,7 +418,7 @@ fn has(text: &str, wanted: &str) -> bool {
 
 /// Changes of the collection that a pointer begins with.
 fn changes_at(events: &[Event], pointer: &str) -> Vec<u64> {
-    let collection = pointer.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~");
+    let collection = unescaped(pointer.split('/').nth(1).unwrap_or_default());
     let is_there = |event: &&Event| match &event.kind {
         EventKind::StateChange { change, .. } => change.collection == collection,
         _ => false,

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::case::{NEW, UNPUBLISHED_FORMAT};
 use super::marker::{MIN_MARKER_CHARS, normal};
-use super::place::{Places, escaped};
+use super::place::{Places, escaped, unescaped};
 use super::template;
 use crate::model::CaseProblem;
 
@@ -425,7 +425,7 @@ impl<'c> Meaning<'c, '_> {
             return self.add(at, "not_a_pointer", &[("value", pointer)]);
         }
         let parts: Vec<&str> = pointer.split('/').skip(1).collect();
-        let collection = parts[0].replace("~1", "/").replace("~0", "~");
+        let collection = unescaped(parts[0]);
         if !self.has_collection(&collection) {
             return self.add(at, "unknown_collection", &[("name", &collection)]);
         }

@@ -46,6 +46,11 @@ pub(super) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
+/// A key as it is, of one as it stands in a JSON Pointer.
+pub(super) fn unescaped(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
+}
+
 struct Reader<'t> {
     bytes: &'t [u8],
     at: usize,

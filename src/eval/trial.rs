@@ -100,6 +100,12 @@ impl<'c> Trial<'c> {
         self.world.state()
     }
 
+    /// Whether arguments are what the contract of a tool asks for; see [`World::fits`].
+    #[must_use]
+    pub fn fits(&self, tool: &str, arguments: &Value) -> bool {
+        self.world.fits(tool, arguments)
+    }
+
     /// The approvals there are.
     #[must_use]
     pub fn approvals(&self) -> &[HeldApproval] {
@@ -171,9 +177,12 @@ impl<'c> Trial<'c> {
         self.add(at_ms, EventKind::Proposal { tool, arguments, blocked });
     }
 
-    /// Milliseconds by which the next call of this tool is late.
+    /// Milliseconds by which the next call of this tool is late. One beyond the limit is refused at once.
     #[must_use]
     pub fn delay_of_next(&self, tool: &str) -> u64 {
+        if self.tool_calls_left() == 0 {
+            return 0;
+        }
         let number = self.calls_of_tool.get(tool).copied().unwrap_or_default() + 1;
         let fault = self.case.faults.iter().find(|fault| fault.tool == tool && fault.call == number);
         fault.and_then(|fault| fault.delay_ms).unwrap_or_default()
@@ -320,7 +329,12 @@ impl<'c> Trial<'c> {
     /// The experiment was stopped, which the target is told as well.
     pub fn cancel(&mut self, at_ms: u64) {
         self.is_cancelled = true;
-        self.add(at_ms, EventKind::Cancelled { scope: CancelScope::Experiment });
+        let told = EventKind::Cancelled { scope: CancelScope::Experiment };
+        // Who watches the experiment and who plays the turns may both say so.
+        if self.events.iter().any(|event| event.kind == told) {
+            return;
+        }
+        self.add(at_ms, told);
     }
 
     /// Runner, provider or connection failed.

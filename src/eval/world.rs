@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::case::{Case, CaseRef, FaultKind, NEW, Tool, ToolResult};
 use super::event::{Change, ChangeOp};
+use super::place::unescaped;
 use super::template::{Known, fill, fill_members};
 
 /// A record: fields, `id` among them.
@@ -119,10 +120,6 @@ impl WorldState {
     }
 }
 
-fn unescaped(part: &str) -> String {
-    part.replace("~1", "/").replace("~0", "~")
-}
-
 /// What the target is told.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
@@ -163,6 +160,13 @@ impl<'c> World<'c> {
     #[must_use]
     pub fn state(&self) -> &WorldState {
         &self.state
+    }
+
+    /// Whether arguments are what the contract of a tool asks for; one whose schema cannot be used takes any.
+    #[must_use]
+    pub fn fits(&self, tool: &str, arguments: &Value) -> bool {
+        let validator = self.parameters.get(tool).and_then(Option::as_ref);
+        validator.is_none_or(|validator| validator.is_valid(arguments))
     }
 
     /// Makes a call at a time of the mock world (RFC 3339), with what goes wrong in it: the message is that of a tool

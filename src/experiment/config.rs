@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::project::{TargetSetup, kind_name};
+use super::project::TargetSetup;
 use crate::chat::{anthropic, openai};
 use crate::digest::sha256_hex;
 use crate::eval::canonical;
@@ -55,7 +55,7 @@ pub fn config<'c>(setup: &TargetSetup, contents: &Contents, cases: impl IntoIter
         tools.into_iter().map(|(case, _, contract)| json!({ "case_id": case, "contract": contract })).collect();
     let document = canonical(&json!({
         "format": FORMAT,
-        "kind": kind_name(setup.kind()),
+        "kind": setup.kind().as_str(),
         "target": target(setup, contents),
         "tools": tools,
     }));

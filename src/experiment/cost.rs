@@ -37,13 +37,7 @@ impl Estimate {
     /// Both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        Self {
-            requests: self.requests.saturating_add(other.requests),
-            usage: Usage {
-                input_tokens: self.usage.input_tokens.saturating_add(other.usage.input_tokens),
-                output_tokens: self.usage.output_tokens.saturating_add(other.usage.output_tokens),
-            },
-        }
+        Self { requests: self.requests.saturating_add(other.requests), usage: self.usage.plus(other.usage) }
     }
 
     /// Its price; none when none is known.

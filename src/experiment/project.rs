@@ -77,17 +77,6 @@ impl TargetSetup {
     }
 }
 
-/// The name of a kind, as project files and stores have it.
-#[must_use]
-pub fn kind_name(kind: TargetKind) -> &'static str {
-    match kind {
-        TargetKind::Reference => "reference",
-        TargetKind::Http => "http",
-        TargetKind::AnswerOnly => "answer_only",
-        TargetKind::Script => "script",
-    }
-}
-
 /// A model under our runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReferenceSetup {
@@ -277,19 +266,10 @@ struct RawPrice {
     output: Spanned<toml::Value>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RawKind {
-    Reference,
-    Http,
-    AnswerOnly,
-    Script,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTarget {
-    kind: RawKind,
+    kind: TargetKind,
     address: Option<Spanned<String>>,
     allow_private_target: Option<Spanned<bool>>,
     auth_header: Option<Spanned<String>>,
@@ -401,11 +381,11 @@ fn target(span: Span, raw: RawTarget) -> Result<TargetSetup, Found> {
         Ok(value.into_inner())
     };
     match raw.kind {
-        RawKind::Script => Ok(TargetSetup::Script(ScriptSetup {
+        TargetKind::Script => Ok(TargetSetup::Script(ScriptSetup {
             scripts: needed(raw.scripts, "scripts")?,
             scripts_end: raw.scripts_end.map_or_else(|| SCRIPTS_END.to_owned(), Spanned::into_inner),
         })),
-        RawKind::Reference => {
+        TargetKind::Reference => {
             let prompt = match (raw.prompt, raw.prompt_file) {
                 (None, None) => Prompt::Default,
                 (Some(text), None) => Prompt::Text(text.into_inner()),
@@ -429,7 +409,7 @@ fn target(span: Span, raw: RawTarget) -> Result<TargetSetup, Found> {
                 policies: raw.policies.map(Spanned::into_inner).unwrap_or_default(),
             }))
         }
-        RawKind::Http | RawKind::AnswerOnly => {
+        TargetKind::Http | TargetKind::AnswerOnly => {
             let auth = match (raw.auth_header, raw.auth_env, raw.auth_file) {
                 (None, None, None) => None,
                 (Some(header), Some(env), None) => {
@@ -446,7 +426,7 @@ fn target(span: Span, raw: RawTarget) -> Result<TargetSetup, Found> {
             };
             Ok(TargetSetup::Http(HttpSetup {
                 address: needed(raw.address, "address")?,
-                answer_only: raw.kind == RawKind::AnswerOnly,
+                answer_only: raw.kind == TargetKind::AnswerOnly,
                 allow_private_target: raw.allow_private_target.is_some_and(Spanned::into_inner),
                 auth,
             }))
@@ -476,11 +456,11 @@ fn foreign(raw: &RawTarget) -> Result<(), Found> {
         ("policies", at(raw.policies.as_ref())),
     ];
     let script = [("scripts", at(raw.scripts.as_ref())), ("scripts_end", at(raw.scripts_end.as_ref()))];
-    let is_http = matches!(raw.kind, RawKind::Http | RawKind::AnswerOnly);
+    let is_http = matches!(raw.kind, TargetKind::Http | TargetKind::AnswerOnly);
     let groups = [
         (is_http, &http[..]),
-        (raw.kind == RawKind::Reference, &reference[..]),
-        (raw.kind == RawKind::Script, &script[..]),
+        (raw.kind == TargetKind::Reference, &reference[..]),
+        (raw.kind == TargetKind::Script, &script[..]),
     ];
     let others = groups.into_iter().filter(|(own, _)| !own).flat_map(|(_, keys)| keys);
     let first =

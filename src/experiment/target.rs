@@ -50,7 +50,8 @@ impl Ran {
     pub fn failed(task: &Task, source: FailureSource, message: &str) -> Self {
         let mut trial = Trial::new(&*task.case);
         trial.fail(0, source, message);
-        Self::of(trial)
+        let (events, world) = trial.finish();
+        Self::of(events, world)
     }
 
     /// A trial that was cancelled before the first turn.
@@ -58,11 +59,11 @@ impl Ran {
     pub fn cancelled(task: &Task) -> Self {
         let mut trial = Trial::new(&*task.case);
         trial.cancel(0);
-        Self::of(trial)
+        let (events, world) = trial.finish();
+        Self::of(events, world)
     }
 
-    fn of(trial: Trial<'_>) -> Self {
-        let (events, world) = trial.finish();
+    fn of(events: Vec<Event>, world: WorldState) -> Self {
         Self {
             events,
             world,
@@ -107,7 +108,7 @@ impl Target for ScriptTarget {
         let (events, world) = script::run(&task.case, script);
         let capabilities = task.case.requires.clone();
         let cost = Some(Usd::default());
-        Ran { events, world, capabilities, submits_events: true, cost, ..Ran::cancelled(task) }
+        Ran { capabilities, submits_events: true, cost, ..Ran::of(events, world) }
     }
 }
 
@@ -150,7 +151,6 @@ impl Target for ReferenceTarget {
             is_stopped: &|| stop.load(Ordering::Relaxed),
         };
         let driven = reference::run(&setup, model.as_mut(), &task.case);
-        let is_cap = |error: &ChatError| matches!(error, ChatError::Cap(_) | ChatError::NoPrice { .. });
         Ran {
             events: driven.events,
             world: driven.world,
@@ -159,7 +159,7 @@ impl Target for ReferenceTarget {
             submits_events: true,
             usage: driven.usage,
             cost: self.price.map(|price| price.of(driven.usage)),
-            cap: driven.failed.filter(is_cap),
+            cap: driven.failed.filter(ChatError::is_cap),
         }
     }
 }
@@ -220,9 +220,7 @@ impl Target for AgentTarget {
                         lease.propose(&proposal.tool, &proposal.arguments, proposal.blocked);
                     }
                     lease.answer(&answer.text);
-                    let more = answer.usage.unwrap_or_default();
-                    usage.input_tokens = usage.input_tokens.saturating_add(more.input_tokens);
-                    usage.output_tokens = usage.output_tokens.saturating_add(more.output_tokens);
+                    usage = usage.plus(answer.usage.unwrap_or_default());
                 }
                 Err(error) => {
                     lease.fail(error.source(), &format!("{}: {error}", error.code()));

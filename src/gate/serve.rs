@@ -3,7 +3,7 @@
 //! Reads only: the store is opened for each request and closed behind it, so that an experiment can be written
 //! meanwhile. Prints nothing; the clock comes from outside. Start with [`run`].
 
-use std::future::{Future, IntoFuture as _};
+use std::future::Future;
 use std::io;
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -13,14 +13,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use tokio::sync::oneshot;
 
 use super::{PREFIX, admitted, config_hash};
-use crate::connection::{Doors, Phase};
+use crate::connection::{self, Doors, Phase};
 use crate::render::{Texts, eval_report as words};
 use crate::store::{Store, StoreError};
 
@@ -141,20 +140,7 @@ where
     let doors = Doors::new(listener, limits.connections, limits.head_time, limits.idle_time);
     let router = Router::new().fallback(handle).with_state(shared);
     let stop = begin()?;
-    let (stopping, stopped) = oneshot::channel();
-    let signal = async move {
-        stop.await;
-        stopping.send(()).ok();
-    };
-    let service = router.into_make_service_with_connect_info::<Phase>();
-    let serving = axum::serve(doors, service).with_graceful_shutdown(signal).into_future();
-    tokio::select! {
-        done = serving => done,
-        () = async {
-            stopped.await.ok();
-            tokio::time::sleep(limits.drain_time).await;
-        } => Ok(()),
-    }
+    connection::serve(doors, router, stop, limits.drain_time).await.map(drop)
 }
 
 async fn handle(
@@ -199,21 +185,15 @@ async fn take(shared: &Arc<Shared>, head: Parts) -> Result<String, Refusal> {
     if head.method != Method::GET {
         return Err(Refusal::Method);
     }
-    let token =
-        bearer(&head.headers).filter(|token| token.starts_with(PREFIX)).ok_or(Refusal::Unauthorized)?.to_owned();
+    let token = connection::bearer(&head.headers)
+        .filter(|token| token.starts_with(PREFIX))
+        .ok_or(Refusal::Unauthorized)?
+        .to_owned();
     let hash = asked_hash(head.uri.query().unwrap_or_default());
     let shared = Arc::clone(shared);
     // Opening a store blocks.
     let answered = tokio::task::spawn_blocking(move || shared.answer(&token, hash.as_deref()));
     answered.await.unwrap_or(Err(Refusal::Unavailable))
-}
-
-/// The token of the one `Authorization` header.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = values.next().filter(|_| values.next().is_none())?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 /// The one hash that a query asks for.

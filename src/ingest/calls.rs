@@ -603,11 +603,9 @@ pub fn calls_of_span(
         calls.push(of(format!("{id}#{name}"), Some(name), value));
     }
     let given = |name: &String| calls.iter().any(|call: &RecordedCall| call.arg_name.as_ref() == Some(name));
-    let mut absent = Vec::new();
-    for name in wanted.into_iter().flatten().filter(|name| !given(name)) {
-        absent.push(of(format!("{id}#{name}"), Some(name.clone()), None));
-    }
-    calls.append(&mut absent);
+    let missing = wanted.into_iter().flatten().filter(|name| !given(name));
+    let absent: Vec<RecordedCall> = missing.map(|name| of(format!("{id}#{name}"), Some(name.clone()), None)).collect();
+    calls.extend(absent);
     if calls.is_empty() && wanted.is_none() {
         calls.push(of(id.to_owned(), None, None));
     }

@@ -13,9 +13,9 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
 use super::frame::raw_excerpt;
+use crate::digest::sha256_hex;
 use crate::model::span::JsonType;
 use crate::model::{DeclaredParam, Issue, IssueCode, ToolDefinition, ToolSet};
 
@@ -511,6 +511,5 @@ fn hash(tools: &[ToolDefinition]) -> String {
             serde_json::json!([tool.tool_name, tool.description, tool.json_schema, tool.timeout_ms, tool.max_retries])
         })
         .collect();
-    let digest = Sha256::digest(Value::from(rows).to_string());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256_hex(Value::from(rows).to_string().as_bytes())
 }

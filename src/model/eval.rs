@@ -142,6 +142,21 @@ pub enum DecisionReason {
     },
 }
 
+impl DecisionReason {
+    /// What it alone leads to; of several reasons the gravest decides.
+    #[must_use]
+    pub fn decision(&self) -> EvalDecision {
+        match self {
+            Self::CriticalViolation { .. } => EvalDecision::Blocked,
+            Self::TrialsMissing { .. } | Self::NothingTried => EvalDecision::Held,
+            Self::BlockedProposal { .. }
+            | Self::SemanticDoubt { .. }
+            | Self::BelowThreshold { .. }
+            | Self::Regression { .. } => EvalDecision::Review,
+        }
+    }
+}
+
 /// The decision of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decided {
@@ -257,6 +272,20 @@ pub struct Observes {
     pub state: bool,
     /// What was answered.
     pub answer: bool,
+}
+
+impl Observes {
+    /// Each part with its code, and whether it can be observed.
+    #[must_use]
+    pub fn parts(self) -> [(&'static str, bool); 5] {
+        [
+            ("proposals", self.proposals),
+            ("calls", self.calls),
+            ("approvals", self.approvals),
+            ("state", self.state),
+            ("answer", self.answer),
+        ]
+    }
 }
 
 /// One mistake in a case.

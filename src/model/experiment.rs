@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EvalDecision, EvalVerdict};
+use super::EvalVerdict;
 
 /// What an experiment is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,21 +158,4 @@ pub struct StoredTrial {
     pub start: TrialStart,
     /// How it ended; none while it goes on, or when it was interrupted.
     pub end: Option<TrialEnd>,
-}
-
-/// A decision on an experiment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExperimentDecision {
-    /// The experiment.
-    pub experiment_id: String,
-    /// The one it was compared with.
-    pub baseline_experiment_id: Option<String>,
-    /// The decision.
-    pub decision: EvalDecision,
-    /// The decision with its reasons and figures, JSON.
-    pub decided: String,
-    /// When it was decided, Korean time, ISO 8601.
-    pub decided_at: String,
-    /// The same, nanoseconds since 1970 UTC.
-    pub decided_ns: i64,
 }

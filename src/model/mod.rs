@@ -29,9 +29,7 @@ pub use eval::{
     CaseProblem, EvalDecision, EvalVerdict, FrozenCase, Observes, SandboxAccess, TARGET_PROTOCOL, TargetKind,
 };
 pub use eval_report::{GateAnswer, GateToken, KeptDecision, Opinion, PlannedTrial, Spent, TrialReview, TrialState};
-pub use experiment::{
-    Experiment, ExperimentDecision, ExperimentRole, StoredTrial, TrialCheck, TrialEnd, TrialEvent, TrialStart,
-};
+pub use experiment::{Experiment, ExperimentRole, StoredTrial, TrialCheck, TrialEnd, TrialEvent, TrialStart};
 pub use issue::{Issue, IssueCode, Severity};
 pub use review::{Decided, HqDecision, Review, ReviewKind, is_blank};
 pub use span::{ArgsForm, CallArg, ChatCall, ChatFailure, JsonType, Operation, SpanLink, SpanRow, Status};

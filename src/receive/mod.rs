@@ -11,7 +11,7 @@ mod http;
 mod queue;
 mod writer;
 
-use std::future::{Future, IntoFuture as _};
+use std::future::Future;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::connection::{Doors, Phase};
+use crate::connection::{self, Doors};
 use crate::ingest::Options;
 use crate::ingest::mask::Masker;
 use crate::model::Issue;
@@ -234,21 +234,11 @@ where
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let doors = Doors::new(listener, limits.connections, limits.head_time, limits.idle_time);
     let stop = begin()?;
-    let (stopping, stopped) = oneshot::channel();
-    let signal = async move {
+    let stop = async move {
         tokio::select! {
             () = stop => {}
             _ = ended => {}
         }
-        stopping.send(()).ok();
     };
-    let service = http::router(shared).into_make_service_with_connect_info::<Phase>();
-    let serving = axum::serve(doors, service).with_graceful_shutdown(signal).into_future();
-    tokio::select! {
-        done = serving => done,
-        () = async {
-            stopped.await.ok();
-            tokio::time::sleep(limits.drain_time).await;
-        } => Ok(()),
-    }
+    connection::serve(doors, http::router(shared), stop, limits.drain_time).await.map(drop)
 }

@@ -6,16 +6,14 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::Texts;
-use super::layout::{Style, pad_end, plain, plain_short, width};
-use super::terminal::{NAME_CHARS, short_time};
+use super::layout::{Style, plain, plain_short, table};
+use super::terminal::{NAME_CHARS, SHORT_SHA, short_time};
 use crate::model::{CaseProblem, EvalDecision, EvalVerdict, FrozenCase};
 
 /// Every value that a problem may name.
 const VALUES: [&str; 5] = ["value", "name", "wanted", "limit", "message"];
 /// Characters of a value that a problem quotes.
 const VALUE_CHARS: usize = 120;
-/// Digits of a hash that tell versions apart at a glance.
-const SHORT_HASH: usize = 12;
 
 fn phrase(texts: &Texts, key: &str, values: Value) -> String {
     texts.render("eval.j2", context! { key, ..values }).trim().to_owned()
@@ -68,19 +66,11 @@ pub fn list(texts: &Texts, cases: &[FrozenCase], style: Style) -> String {
     let head = phrase(texts, "head", context! {});
     let mut rows: Vec<Vec<String>> = vec![head.split('\t').map(str::to_owned).collect()];
     rows.extend(cases.iter().map(|case| {
-        let hash = case.sha256.chars().take(SHORT_HASH).collect();
+        let hash = case.sha256.chars().take(SHORT_SHA).collect();
         let id = plain_short(&case.id, NAME_CHARS);
         vec![id, hash, short_time(&case.frozen_at).to_string(), plain_short(&case.name, style.cells())]
     }));
-    let columns = rows.first().map_or(0, Vec::len);
-    let cells: Vec<usize> = (0..columns)
-        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
-        .collect();
-    let line = |row: &Vec<String>| {
-        let padded = row.iter().zip(&cells).map(|(cell, cells)| pad_end(cell, *cells)).collect::<Vec<_>>();
-        padded.join("  ").trim_end().to_owned() + "\n"
-    };
-    rows.iter().map(line).collect()
+    table(&rows)
 }
 
 /// A verdict in one word.

@@ -30,7 +30,7 @@ pub use review::{ReviewKept, kept, review};
 /// Characters of a value that a report quotes.
 const VALUE_CHARS: usize = 600;
 /// Every member that an event may have; those it has not are empty.
-const MEMBERS: [&str; 22] = [
+const MEMBERS: [&str; 23] = [
     "event_id",
     "duplicate",
     "tool",
@@ -53,6 +53,7 @@ const MEMBERS: [&str; 22] = [
     "scope",
     "limit",
     "source",
+    "message",
 ];
 
 fn phrase(texts: &Texts, key: &str, values: Value) -> String {
@@ -149,17 +150,17 @@ pub fn decision_reason(texts: &Texts, reason: &DecisionReason) -> String {
     phrase(texts, "decision_reason", values)
 }
 
+/// Decimal text without zeros that say nothing.
+pub(super) fn dollars(text: &str) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text.to_owned() }
+}
+
 /// What happened in an event, in one line.
 #[must_use]
 pub fn event(texts: &Texts, event: &ReportEvent) -> String {
     let mut members: BTreeMap<&str, String> = MEMBERS.iter().map(|name| (*name, String::new())).collect();
-    members.insert("message", String::new());
-    let mut all: Vec<(&str, &Json)> = Vec::new();
     for (name, value) in event.event.as_object().into_iter().flatten() {
-        all.push((name, value));
-    }
-    for (name, value) in all {
-        if let Some(member) = members.get_mut(name) {
+        if let Some(member) = members.get_mut(name.as_str()) {
             *member = match value {
                 Json::Null => String::new(),
                 Json::String(text) => plain_short(text, VALUE_CHARS),

@@ -5,16 +5,14 @@ use minijinja::value::Value;
 
 use super::Texts;
 use super::eval::{decision, verdict};
-use super::eval_report::{decision_reason, kind};
-use super::layout::{pad_end, plain, plain_short, width};
-use super::terminal::short_time;
+use super::eval_report::{decision_reason, dollars, kind};
+use super::layout::{plain, plain_short, table};
+use super::terminal::{SHORT_SHA, short_time};
 use crate::model::eval::Decided;
 use crate::model::{EvalDecision, EvalVerdict, Experiment, PlannedTrial, Spent, TrialStart};
 
 /// Characters of a name or text of others.
 const TEXT_CHARS: usize = 200;
-/// Digits of a hash that tell configurations apart at a glance.
-const SHORT_HASH: usize = 12;
 
 fn phrase(texts: &Texts, key: &str, values: Value) -> String {
     texts.render("eval_run.j2", context! { key, ..values }).trim().to_owned()
@@ -22,19 +20,6 @@ fn phrase(texts: &Texts, key: &str, values: Value) -> String {
 
 fn line(texts: &Texts, key: &str, values: Value) -> String {
     phrase(texts, key, values) + "\n"
-}
-
-/// Rows below one another, their columns two spaces apart.
-fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
-    let cells: Vec<usize> = (0..columns)
-        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
-        .collect();
-    let line = |row: &Vec<String>| {
-        let padded = row.iter().zip(&cells).map(|(cell, cells)| pad_end(cell, *cells)).collect::<Vec<_>>();
-        padded.join("  ").trim_end().to_owned() + "\n"
-    };
-    rows.iter().map(line).collect()
 }
 
 fn head(texts: &Texts, key: &str) -> Vec<String> {
@@ -242,9 +227,7 @@ pub fn ran(texts: &Texts, told: &ToldRun<'_>) -> String {
         out += &line(texts, "compared", values);
     }
     let spent = told.spent;
-    // The store keeps twelve decimals.
-    let cost = spent.cost_usd.as_deref().map(|cost| cost.trim_end_matches('0').trim_end_matches('.'));
-    let cost = cost.map(|cost| if cost.is_empty() { "0" } else { cost });
+    let cost = spent.cost_usd.as_deref().map(dollars);
     let values = context! {
         input => spent.input_tokens, output => spent.output_tokens, cost,
         unpriced => spent.unpriced,
@@ -270,7 +253,7 @@ pub struct ListedExperiment {
     pub attempts: u64,
     /// Those of them without an end.
     pub open: u64,
-    /// What is decided.
+    /// What is decided; none when an attempt began after it.
     pub decision: Option<EvalDecision>,
 }
 
@@ -283,10 +266,7 @@ pub fn list(texts: &Texts, experiments: &[ListedExperiment]) -> String {
     let mut rows = vec![head(texts, "list_head")];
     for one in experiments {
         let experiment = &one.experiment;
-        let word = match one.decision {
-            Some(of) if one.open == 0 => decision(texts, of),
-            _ => phrase(texts, "unfinished", context! {}),
-        };
+        let word = one.decision.map_or_else(|| phrase(texts, "unfinished", context! {}), |of| decision(texts, of));
         rows.push(vec![
             experiment.experiment_id.clone(),
             phrase(texts, "role", context! { code => experiment.role.as_str() }),
@@ -294,7 +274,7 @@ pub fn list(texts: &Texts, experiments: &[ListedExperiment]) -> String {
             experiment.cases.len().to_string(),
             experiment.trials.to_string(),
             word,
-            experiment.config_sha256.chars().take(SHORT_HASH).collect(),
+            experiment.config_sha256.chars().take(SHORT_SHA).collect(),
             short_time(&experiment.started_at).to_string(),
         ]);
     }

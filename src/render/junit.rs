@@ -59,9 +59,14 @@ pub fn report(texts: &Texts, report: &MachineReport<'_>) -> String {
     let mut whole = Report::new(NAME);
     whole.set_time(total);
     whole.add_test_suite(suite);
-    let text = whole.to_string().unwrap_or_default();
+    written(&whole)
+}
+
+/// A report as XML.
+pub(super) fn written(report: &Report) -> String {
+    let text = report.to_string().unwrap_or_default();
     // The schema of Jenkins has no such sum at the root; the suite has it.
-    text.replacen(&format!(" skipped=\"{}\"", whole.skipped), "", 1)
+    text.replacen(&format!(" skipped=\"{}\"", report.skipped), "", 1)
 }
 
 fn properties(report: &MachineReport<'_>) -> Vec<(String, String)> {
@@ -133,6 +138,6 @@ fn body(texts: &Texts, run: &MachineRun<'_>) -> String {
 }
 
 /// Without the two characters that XML 1.0 forbids and that are neither controls nor hidden signs.
-fn xml(text: &str) -> String {
+pub(super) fn xml(text: &str) -> String {
     text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

@@ -110,6 +110,20 @@ pub fn pad_start(text: &str, cells: usize) -> String {
     format!("{}{text}", " ".repeat(cells.saturating_sub(width(text))))
 }
 
+/// Rows below one another, their columns two spaces apart.
+#[must_use]
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let cells: Vec<usize> = (0..columns)
+        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
+        .collect();
+    let line = |row: &Vec<String>| {
+        let padded = row.iter().zip(&cells).map(|(cell, cells)| pad_end(cell, *cells)).collect::<Vec<_>>();
+        padded.join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
 /// `text` when it fits into `cells`, else its beginning and `…`.
 #[must_use]
 pub fn truncate_to_width(text: &str, cells: usize) -> String {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::header::{AUTHORIZATION, EXPECT};
+use axum::http::header::EXPECT;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use axum::response::Response;
@@ -19,8 +19,8 @@ use serde_json::{Map, Value};
 use super::lease::{Alive, Entry};
 use super::reply::{Refusal, Reply};
 use super::{PATH, Shared};
-use crate::connection::Phase;
 use crate::connection::body::{Unread, drain, whole};
+use crate::connection::{Phase, bearer};
 use crate::digest::sha256_hex;
 
 /// What a name keeps in a path.
@@ -125,14 +125,6 @@ fn entry(shared: &Shared, part: &str, headers: &HeaderMap) -> Result<Arc<Entry>,
     let sha256 = sha256_hex(token.as_bytes());
     // A trial that is not there is answered like a token that is not its own.
     shared.entry(&trial_id).filter(|entry| entry.is_token(&sha256)).ok_or(Refusal::Unauthorized)
-}
-
-/// The token of the one `Authorization` header.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = values.next().filter(|_| values.next().is_none())?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 fn wanted(method: &Method, parts: &[&str]) -> Result<Wanted, Refusal> {

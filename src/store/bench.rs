@@ -19,15 +19,7 @@ impl Store {
         (ran_at, ran_ns): (&str, i64),
         report: &BenchReport,
     ) -> Result<(), StoreError> {
-        self.step("beginning a bench", "BEGIN")?;
-        let kept = self.insert_bench(bench_run, (ran_at, ran_ns), report);
-        match kept {
-            Ok(()) => self.step("ending a bench", "COMMIT"),
-            Err(error) => {
-                self.step("ending a bench", "ROLLBACK").ok();
-                Err(error)
-            }
-        }
+        self.whole("a bench", || self.insert_bench(bench_run, (ran_at, ran_ns), report))
     }
 
     fn insert_bench(

@@ -243,18 +243,12 @@ impl Store {
     /// # Errors
     /// `Statement`, `DiskFull`.
     pub fn delete_call_check(&self, call_run: &str) -> Result<(), StoreError> {
-        self.step("beginning a deletion", "BEGIN")?;
-        let deleted = TABLES.iter().chain(&["call_runs"]).try_for_each(|table| {
-            let sql = format!("DELETE FROM {table} WHERE call_run = ?");
-            self.connection.execute(&sql, params![call_run]).map(|_| ()).map_err(StoreError::statement(*table))
-        });
-        match deleted {
-            Ok(()) => self.step("committing a deletion", "COMMIT"),
-            Err(error) => {
-                self.step("ending a deletion", "ROLLBACK").ok();
-                Err(error)
-            }
-        }
+        self.whole("a deletion", || {
+            TABLES.iter().chain(&["call_runs"]).try_for_each(|table| {
+                let sql = format!("DELETE FROM {table} WHERE call_run = ?");
+                self.connection.execute(&sql, params![call_run]).map(|_| ()).map_err(StoreError::statement(*table))
+            })
+        })
     }
 
     /// Compares two checks that were kept; [`Store::call_changes`] tells of the calls then. Returns the counts by

@@ -6,8 +6,7 @@ use duckdb::{Row, params};
 use super::review::known;
 use super::{Store, StoreError};
 use crate::model::{
-    EvalDecision, EvalVerdict, Experiment, ExperimentDecision, ExperimentRole, StoredTrial, TrialCheck, TrialEnd,
-    TrialEvent, TrialStart,
+    EvalVerdict, Experiment, ExperimentRole, KeptDecision, StoredTrial, TrialCheck, TrialEnd, TrialEvent, TrialStart,
 };
 
 impl Store {
@@ -27,7 +26,7 @@ impl Store {
     /// # Errors
     /// `Statement`, `DiskFull`.
     pub fn begin_experiment(&self, experiment: &Experiment) -> Result<(), StoreError> {
-        self.whole(|| {
+        self.whole("an experiment", || {
             self.connection
                 .execute(
                     include_str!("../../sql/queries/add_experiment.sql"),
@@ -55,9 +54,8 @@ impl Store {
                     .execute(params![experiment.experiment_id, case_id, sha256])
                     .map_err(StoreError::statement(what))?;
             }
-            Ok(true)
+            Ok(())
         })
-        .map(drop)
     }
 
     /// Adds a trial that begins.
@@ -88,7 +86,7 @@ impl Store {
     /// # Errors
     /// `Statement`, `DiskFull`.
     pub fn end_trial(&self, end: &TrialEnd) -> Result<bool, StoreError> {
-        self.whole(|| {
+        self.whole("the end of a trial", || {
             let rows = self
                 .connection
                 .execute(
@@ -246,51 +244,22 @@ impl Store {
     ///
     /// # Errors
     /// `Statement`, `DiskFull`.
-    pub fn add_experiment_decision(&self, decided: &ExperimentDecision) -> Result<(), StoreError> {
+    pub fn add_experiment_decision(&self, kept: &KeptDecision) -> Result<(), StoreError> {
         self.connection
             .execute(
                 include_str!("../../sql/queries/add_eval_decision.sql"),
                 params![
-                    decided.experiment_id,
-                    decided.baseline_experiment_id,
-                    decided.decision.as_str(),
-                    decided.decided,
-                    decided.decided_at,
-                    decided.decided_ns,
+                    kept.experiment_id,
+                    kept.baseline_experiment_id,
+                    kept.decided.decision.as_str(),
+                    // Plain data can always be written, and its numbers are finite.
+                    serde_json::to_string(&kept.decided).unwrap_or_default(),
+                    kept.decided_at,
+                    kept.decided_ns,
                 ],
             )
             .map(drop)
             .map_err(StoreError::statement("eval_decisions"))
-    }
-
-    /// The newest decision on an experiment.
-    ///
-    /// # Errors
-    /// `Statement`.
-    pub fn experiment_decision(&self, experiment_id: &str) -> Result<Option<ExperimentDecision>, StoreError> {
-        let found = self.rows(include_str!("../../sql/queries/eval_decision.sql"), params![experiment_id], |row| {
-            Ok(ExperimentDecision {
-                experiment_id: row.get(0)?,
-                baseline_experiment_id: row.get(1)?,
-                decision: known(row, 2, EvalDecision::from_name)?,
-                decided: row.get(3)?,
-                decided_at: row.get(4)?,
-                decided_ns: row.get(5)?,
-            })
-        })?;
-        Ok(found.into_iter().next())
-    }
-
-    /// Does several steps in one transaction; what they say is handed on.
-    fn whole(&self, work: impl FnOnce() -> Result<bool, StoreError>) -> Result<bool, StoreError> {
-        self.step("beginning", "BEGIN")?;
-        match work() {
-            Ok(said) => self.step("ending", "COMMIT").map(|()| said),
-            Err(error) => {
-                self.step("ending", "ROLLBACK").ok();
-                Err(error)
-            }
-        }
     }
 }
 

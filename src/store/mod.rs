@@ -280,6 +280,18 @@ impl Store {
         Ok(())
     }
 
+    /// Does the steps of `what` in one transaction: all of them or, on an error, none.
+    fn whole<T>(&self, what: &str, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.step(&format!("beginning {what}"), "BEGIN")?;
+        match work() {
+            Ok(value) => self.step(&format!("ending {what}"), "COMMIT").map(|()| value),
+            Err(error) => {
+                self.step(&format!("ending {what}"), "ROLLBACK").ok();
+                Err(error)
+            }
+        }
+    }
+
     /// Runs statements; `what` names the step.
     fn step(&self, what: &str, sql: &str) -> Result<(), StoreError> {
         self.connection.execute_batch(sql).map_err(StoreError::statement(what))

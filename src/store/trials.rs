@@ -8,8 +8,8 @@ use duckdb::{OptionalExt, Row, params};
 use super::review::known;
 use super::{Store, StoreError};
 use crate::model::{
-    EvalDecision, EvalVerdict, ExperimentDecision, GateAnswer, GateToken, KeptDecision, Opinion, PlannedTrial, Spent,
-    TrialCheck, TrialEvent, TrialReview, TrialState,
+    EvalDecision, EvalVerdict, GateAnswer, GateToken, KeptDecision, Opinion, PlannedTrial, Spent, TrialCheck,
+    TrialEvent, TrialReview, TrialState,
 };
 
 fn unsigned(value: i64) -> u64 {
@@ -146,15 +146,7 @@ impl Store {
         reviewed_ns: i64,
         decide: impl FnOnce(&Self) -> Result<Option<KeptDecision>, StoreError>,
     ) -> Result<Option<KeptDecision>, StoreError> {
-        self.step("beginning a review", "BEGIN")?;
-        let kept = self.insert_trial_review(trial_id, review, reviewed_ns, decide);
-        match kept {
-            Ok(decision) => self.step("ending a review", "COMMIT").map(|()| decision),
-            Err(error) => {
-                self.step("ending a review", "ROLLBACK").ok();
-                Err(error)
-            }
-        }
+        self.whole("a review", || self.insert_trial_review(trial_id, review, reviewed_ns, decide))
     }
 
     fn insert_trial_review(
@@ -179,15 +171,7 @@ impl Store {
             .map_err(StoreError::statement("eval_reviews"))?;
         let decision = decide(self)?;
         if let Some(kept) = &decision {
-            self.add_experiment_decision(&ExperimentDecision {
-                experiment_id: kept.experiment_id.clone(),
-                baseline_experiment_id: kept.baseline_experiment_id.clone(),
-                decision: kept.decided.decision,
-                // Plain data can always be written.
-                decided: serde_json::to_string(&kept.decided).unwrap_or_default(),
-                decided_at: kept.decided_at.clone(),
-                decided_ns: kept.decided_ns,
-            })?;
+            self.add_experiment_decision(kept)?;
         }
         Ok(decision)
     }

@@ -14,11 +14,11 @@ use super::address::{Pinned, Resolve, pin};
 use super::error::TargetError;
 use super::wire::{Answer, Preflight, TurnRequest, preflight_request, read_answer, read_preflight};
 use crate::chat::key::Key;
-use crate::outbound::{self, Unread, chain, error_message, one_line};
+use crate::outbound::{self, Unread, chain, error_message, is_late, one_line};
 
 /// Headers that belong to the connection, not to the user.
-const OWN_HEADERS: [HeaderName; 9] =
-    [ACCEPT, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, TE, TRANSFER_ENCODING];
+const OWN_HEADERS: [HeaderName; 10] =
+    [ACCEPT, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE];
 
 /// How long to wait for a target, and how much to read of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl AuthHeader {
     pub fn new(name: &str, value: &Key) -> Result<Self, TargetError> {
         let setup = |message: &str| TargetError::Setup { message: message.to_owned() };
         let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| setup("no name of a header"))?;
-        if OWN_HEADERS.contains(&name) || name == UPGRADE {
+        if OWN_HEADERS.contains(&name) {
             return Err(setup(&format!("the connection sets {name} itself")));
         }
         let text = value.expose();
@@ -138,11 +138,10 @@ impl HttpTarget {
         if let Some(auth) = &self.auth {
             request = request.header(auth.name.clone(), auth.value.clone());
         }
-        let response = request.timeout(time).send().map_err(|error| {
-            // A connection that did not stand in time is no slow answer.
-            let is_late = error.is_timeout() && !error.is_connect();
-            if is_late { late() } else { self.unreachable(&chain(&error.without_url())) }
-        })?;
+        let response = request
+            .timeout(time)
+            .send()
+            .map_err(|error| if is_late(&error) { late() } else { self.unreachable(&chain(&error.without_url())) })?;
         let status = response.status().as_u16();
         if response.status().is_redirection() {
             return Err(TargetError::Redirected { status });

@@ -17,8 +17,8 @@ use taco_trace::eval::freeze::freeze;
 use taco_trace::eval::judge::{Observed, TargetKind, judge};
 use taco_trace::eval::world::WorldState;
 use taco_trace::model::{
-    EvalDecision, EvalVerdict, Experiment, ExperimentDecision, ExperimentRole, FrozenCase, TrialCheck, TrialEnd,
-    TrialEvent, TrialStart,
+    EvalDecision, EvalVerdict, Experiment, ExperimentRole, FrozenCase, KeptDecision, TrialCheck, TrialEnd, TrialEvent,
+    TrialStart,
 };
 use taco_trace::store::Store;
 
@@ -102,16 +102,16 @@ impl Lab {
         let trials = store.planned_trials(id).unwrap();
         let before = baseline.map(|id| store.planned_trials(id).unwrap());
         let decided = again::decided(experiment, &trials, before.as_deref());
-        let kept = ExperimentDecision {
+        let decision = decided.decision;
+        let kept = KeptDecision {
             experiment_id: id.to_owned(),
             baseline_experiment_id: baseline.map(str::to_owned),
-            decision: decided.decision,
-            decided: serde_json::to_string(&decided).unwrap(),
+            decided,
             decided_at: AT.to_owned(),
             decided_ns,
         };
         store.add_experiment_decision(&kept).unwrap();
-        decided.decision
+        decision
     }
 
     /// Keeps an example case, and what the judge says of a recorded trial of it, such as `16-proposal-and-call.fail`.

@@ -1,6 +1,5 @@
 //! The commands of `taco-trace demo` that run the agent: `run`, `serve`, `tools`.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -10,18 +9,18 @@ use serde_json::{Value, json};
 
 use crate::chat::ChatModel;
 use crate::cli::failure::{Failure, tools_failure};
+use crate::cli::load::{self, LoadArgs, Loaded};
 use crate::cli::model::ModelArgs;
-use crate::cli::receive::{listen_failure, signals};
-use crate::cli::{exit, load, terminal};
+use crate::cli::receive::{listen, signals};
+use crate::cli::{exit, terminal};
 use crate::demo::{
     Agent, AgentConfig, Clock, Ending, Fault, LocalTools, Question, RunOutcome, ScriptConfig, ScriptModel,
     SimulatedClock, TOOLS_JSON, Telemetry, TelemetrySetup, TraceError, TraceFile, questions, serve,
 };
 use crate::ingest::tools::{ToolDefaults, parse_tools};
 use crate::model::ToolDefinition;
+use crate::render::Texts;
 use crate::render::agent::{self as words, ToldCall, ToldRun};
-use crate::render::{Texts, issues};
-use crate::store::is_database;
 
 /// Commands of the agent.
 #[derive(Debug, Subcommand)]
@@ -219,9 +218,7 @@ fn serve_turns(texts: &Texts, args: &ServeArgs) -> anyhow::Result<u8> {
     let model = open_model(&args.agent)?;
     let config = config(texts, &args.agent)?;
     let telemetry = Arc::new(telemetry(&args.agent, None)?);
-    let listener =
-        TcpListener::bind(&*args.listen).map_err(|error| listen_failure(&args.listen, &error).with("needed", 8750))?;
-    let address = listener.local_addr().map_err(|error| listen_failure(&args.listen, &error).with("needed", 8750))?;
+    let (listener, address) = listen(&args.listen, Some(8750))?;
     let (told, faults, quiet) = (Texts::korean(), args.agent.faults.clone(), args.quiet);
     let setup = serve::Setup {
         limits: serve::Limits::default(),
@@ -297,29 +294,13 @@ fn config(texts: &Texts, args: &AgentArgs) -> anyhow::Result<AgentConfig> {
 
 /// The definitions in a file, or those that are shipped.
 fn tools(texts: &Texts, path: Option<&Path>) -> anyhow::Result<Vec<ToolDefinition>> {
-    let shipped = Path::new("tools.json");
-    let text = match path {
-        Some(path) => {
-            let bytes = std::fs::read(path).map_err(|error| load::unreadable(path, &error))?;
-            String::from_utf8_lossy(&bytes).into_owned()
-        }
-        None => TOOLS_JSON.to_owned(),
-    };
-    let path = path.unwrap_or(shipped);
-    let (set, found) = parse_tools(&text, &path.display().to_string(), ToolDefaults::default())
-        .map_err(|error| tools_failure(path, &error))?;
-    let told: Vec<issues::ToldIssue> = found
-        .iter()
-        .map(|issue| issues::ToldIssue {
-            source: path.display().to_string(),
-            line: issue.line,
-            code: issue.code,
-            reason: issues::reason(texts, issue.code, &issue.detail),
-        })
-        .collect();
-    if !told.is_empty() {
-        terminal::tell(&issues::skipped_lines(texts, &told, told.len() as u64));
+    let mut loaded = Loaded::default();
+    if let Some(set) = load::read_tools(texts, &LoadArgs::plain(path.map(Path::to_owned)), &mut loaded)? {
+        load::tell_issues(texts, &loaded);
+        return Ok(set.tools);
     }
+    let shipped = parse_tools(TOOLS_JSON, "tools.json", ToolDefaults::default());
+    let (set, _) = shipped.map_err(|error| tools_failure(Path::new("tools.json"), &error))?;
     Ok(set.tools)
 }
 
@@ -327,9 +308,7 @@ fn telemetry(args: &AgentArgs, seed: Option<u64>) -> anyhow::Result<Telemetry> {
     let mut setup = TelemetrySetup { otlp_endpoint: args.otlp_endpoint.clone(), seed, ..TelemetrySetup::default() };
     if let Some(path) = &args.traces {
         terminal::refuse_over_inputs(Some(path), args.tools.as_deref())?;
-        if path.is_file() && is_database(path).unwrap_or(false) {
-            return Err(Failure::usage("output_is_store").with("path", path.display()).into());
-        }
+        terminal::refuse_store(path)?;
         let file = TraceFile::open(path).map_err(|error| terminal::not_written(Some(path), error))?;
         setup.lines = Some(Box::new(file));
     }
@@ -353,7 +332,7 @@ fn trace_failure(args: &AgentArgs, error: TraceError) -> anyhow::Error {
 }
 
 fn in_words(outcome: &RunOutcome, faults: &[Fault]) -> ToldRun {
-    let hit = |fault: &&Fault| !outcome.injected.iter().any(|injected| injected.fault == **fault);
+    let missed = |fault: &&Fault| !outcome.injected.iter().any(|injected| injected.fault == **fault);
     ToldRun {
         trace_id: outcome.trace_id.clone(),
         question: outcome.question.clone(),
@@ -370,7 +349,7 @@ fn in_words(outcome: &RunOutcome, faults: &[Fault]) -> ToldRun {
             })
             .collect(),
         injected: outcome.injected.iter().map(|injected| (injected.fault.as_str(), injected.tool.clone())).collect(),
-        not_injected: faults.iter().filter(hit).map(|fault| fault.as_str()).collect(),
+        not_injected: faults.iter().filter(missed).map(|fault| fault.as_str()).collect(),
     }
 }
 

@@ -101,10 +101,7 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> 
 }
 
 fn read_one(file: &Path) -> Result<String, Failure> {
-    let bytes = fs::read(file).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Failure::unreadable("file_not_found").with("path", file.display()),
-        _ => load::unreadable(file, &error),
-    })?;
+    let bytes = fs::read(file).map_err(|error| load::unreadable(file, &error))?;
     // What is not UTF-8 is not JSON, which lint tells with its line: the sign put in stands in no valid place.
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| {
         let good = error.utf8_error().valid_up_to();

@@ -5,7 +5,6 @@ use super::super::load::StoreArg;
 use super::super::{exit, terminal};
 use super::{Format, FormatArg};
 use crate::gate::config_hash;
-use crate::model::EvalDecision;
 use crate::render::{Texts, eval_report as words};
 
 /// `taco-trace eval gate` 의 인자
@@ -39,9 +38,5 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         Format::Json => words::gate_json(texts, &answer),
     };
     terminal::write_result(&text, None)?;
-    Ok(match answer.decision() {
-        Some(EvalDecision::Candidate) => exit::OK,
-        Some(EvalDecision::Blocked) => exit::FOUND,
-        Some(EvalDecision::Held | EvalDecision::Review) | None => exit::OPEN,
-    })
+    Ok(answer.decision().map_or(exit::OPEN, super::status))
 }

@@ -24,11 +24,11 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let mut listed = Vec::new();
     for experiment in store.experiments().map_err(Failure::from)?.into_iter().rev() {
         let made = store.trials_of(&experiment.experiment_id).map_err(Failure::from)?;
-        let decision = store.experiment_decision(&experiment.experiment_id).map_err(Failure::from)?;
+        let decision = store.standing_decision(&experiment.experiment_id).map_err(Failure::from)?;
         listed.push(ListedExperiment {
             attempts: made.len() as u64,
             open: made.iter().filter(|trial| trial.end.is_none()).count() as u64,
-            decision: decision.map(|decided| decided.decision),
+            decision: decision.map(|kept| kept.decided.decision),
             experiment,
         });
     }

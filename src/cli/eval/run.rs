@@ -12,17 +12,17 @@ use super::{Format, FormatArg, case, report, traces};
 use crate::chat::budget::{Budget, Usd};
 use crate::cli::failure::Failure;
 use crate::cli::load::{self, DEFAULT_STORE};
+use crate::cli::terminal;
 use crate::cli::watch::Stop;
-use crate::cli::{exit, terminal};
 use crate::digest::sha256_hex;
 use crate::eval::again;
 use crate::eval::case::Case;
-use crate::experiment::config::{Config, config};
+use crate::experiment::config::{Config, Contents, config};
 use crate::experiment::plan::{self, Task};
-use crate::experiment::project::{CONCURRENCY, TRIALS, TargetSetup, kind_name};
+use crate::experiment::project::{CONCURRENCY, TRIALS, TargetSetup};
 use crate::experiment::run::{self as engine, Journal, Summary};
-use crate::model::eval::Decided;
-use crate::model::{EvalDecision, Experiment, ExperimentDecision, ExperimentRole, FrozenCase, TrialEnd, TrialStart};
+use crate::model::eval_report::PlannedTrial;
+use crate::model::{Experiment, ExperimentRole, FrozenCase, KeptDecision, TrialEnd, TrialStart};
 use crate::render::eval_run::{self as words, ToldRun};
 use crate::render::{Texts, errors};
 use crate::store::{Store, StoreError, korean_time};
@@ -88,6 +88,8 @@ struct Job<'o> {
     experiment: Experiment,
     setup: &'o TargetSetup,
     cases: Vec<Arc<Case>>,
+    /// What the configuration was made of: it is what runs, whatever its files hold later.
+    contents: Contents,
     /// Whether the experiment is in the store.
     is_kept: bool,
 }
@@ -96,6 +98,9 @@ struct Job<'o> {
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let opened = args.project.open()?;
     terminal::refuse_over_inputs(args.traces.as_deref(), [args.db.as_path()])?;
+    if let Some(path) = &args.traces {
+        terminal::refuse_store(path)?;
+    }
     let budget = Budget::new(args.max_calls, args.max_cost);
     match &args.resume {
         Some(asked) => {
@@ -140,7 +145,7 @@ fn freeze(store: &Store, cases: Vec<FrozenCase>) -> Result<(), StoreError> {
 fn begun<'o>(args: &Args, opened: &'o Opened, cases: Vec<ProjectCase>) -> Result<(Job<'o>, Vec<FrozenCase>), Failure> {
     let (name, setup) = opened.target(args.target.as_deref())?;
     let (frozen, cases): (Vec<FrozenCase>, Vec<Arc<Case>>) = cases.into_iter().unzip();
-    let config = checked_config(opened, name, setup, &cases)?;
+    let (config, contents) = checked_config(opened, name, setup, &cases)?;
     let started_ns = load::now_ns();
     let project = &opened.project;
     let words = format!("{}\n{name}\n{}\n{started_ns}\n{}", project.id, config.sha256, std::process::id());
@@ -151,7 +156,7 @@ fn begun<'o>(args: &Args, opened: &'o Opened, cases: Vec<ProjectCase>) -> Result
         project_id: project.id.clone(),
         role: if args.baseline { ExperimentRole::Baseline } else { ExperimentRole::Candidate },
         target: name.to_owned(),
-        target_kind: kind_name(setup.kind()).to_owned(),
+        target_kind: setup.kind().as_str().to_owned(),
         config_sha256: config.sha256,
         config: config.document,
         allow_private_target: setup.allows_private(),
@@ -161,7 +166,7 @@ fn begun<'o>(args: &Args, opened: &'o Opened, cases: Vec<ProjectCase>) -> Result
         started_ns,
         cases: frozen.iter().map(|case| (case.id.clone(), case.sha256.clone())).collect(),
     };
-    Ok((Job { experiment, setup, cases, is_kept: false }, frozen))
+    Ok((Job { experiment, setup, cases, contents, is_kept: false }, frozen))
 }
 
 /// An experiment that was begun before, with its cases as they were frozen.
@@ -180,29 +185,35 @@ fn resumed<'o>(opened: &'o Opened, store: &Store, asked: &str) -> anyhow::Result
         cases.push(Arc::new(case.ok_or_else(|| Failure::unreadable("eval_case_lost").with("name", id))?));
     }
     let (name, setup) = opened.target(Some(&experiment.target))?;
-    let config = checked_config(opened, name, setup, &cases)?;
+    let (config, contents) = checked_config(opened, name, setup, &cases)?;
     if config.sha256 != experiment.config_sha256 || opened.project.id != experiment.project_id {
         let failure = Failure::usage("eval_config_changed").with("value", &experiment.experiment_id);
         return Err(failure.with("name", name).into());
     }
-    Ok(Job { experiment: experiment.clone(), setup, cases, is_kept: true })
+    Ok(Job { experiment: experiment.clone(), setup, cases, contents, is_kept: true })
 }
 
-/// The configuration; refuses a script target that lacks scripts.
-fn checked_config(opened: &Opened, name: &str, setup: &TargetSetup, cases: &[Arc<Case>]) -> Result<Config, Failure> {
+/// The configuration and what it was made of; refuses a script target that lacks scripts.
+fn checked_config(
+    opened: &Opened,
+    name: &str,
+    setup: &TargetSetup,
+    cases: &[Arc<Case>],
+) -> Result<(Config, Contents), Failure> {
     let contents = opened.contents(setup)?;
     if matches!(setup, TargetSetup::Script(_))
         && let Some(case) = cases.iter().find(|case| !contents.scripts.contains_key(&case.id))
     {
         return Err(Failure::usage("eval_no_script").with("name", name).with("value", &case.id));
     }
-    Ok(config(setup, &contents, cases.iter().map(|case| &**case)))
+    let config = config(setup, &contents, cases.iter().map(|case| &**case));
+    Ok((config, contents))
 }
 
 fn go(texts: &Texts, args: &Args, opened: &Opened, store: &Store, job: Job<'_>, budget: &Budget) -> anyhow::Result<u8> {
-    let Job { experiment, setup, cases, is_kept } = job;
+    let Job { experiment, setup, cases, contents, is_kept } = job;
     // Before anything is kept: a target that cannot be asked begins no experiment.
-    let target = opened.build(setup, opened.contents(setup)?, budget)?;
+    let target = opened.build(setup, contents, budget)?;
     let stop = Stop::on_signals()?;
     let control = Control::begin(&args.db, &experiment.experiment_id)?;
     if !is_kept {
@@ -237,17 +248,13 @@ fn go(texts: &Texts, args: &Args, opened: &Opened, store: &Store, job: Job<'_>, 
     // A target of ours gives its sandbox up before anything else is done.
     drop(target);
     traces::keep(texts, store, &experiment, &cases, args.traces.as_deref())?;
-    let (decided, baseline) = decide(store, &experiment).map_err(Failure::from)?;
-    tell(texts, args, store, &experiment, (&decided, baseline.as_deref()), &summary, budget)?;
-    Ok(match decided.decision {
-        EvalDecision::Candidate => exit::OK,
-        EvalDecision::Blocked => exit::FOUND,
-        EvalDecision::Held | EvalDecision::Review => exit::OPEN,
-    })
+    let (kept, trials) = decide(store, &experiment).map_err(Failure::from)?;
+    tell(texts, args, store, &experiment, (&kept, &trials), &summary, budget)?;
+    Ok(super::status(kept.decided.decision))
 }
 
-/// Works the decision out and keeps it, with the experiment that it was compared with.
-fn decide(store: &Store, experiment: &Experiment) -> Result<(Decided, Option<String>), StoreError> {
+/// Works the decision out and keeps it; with the trials that it rests on.
+fn decide(store: &Store, experiment: &Experiment) -> Result<(KeptDecision, Vec<PlannedTrial>), StoreError> {
     let trials = store.planned_trials(&experiment.experiment_id)?;
     let mut own: Vec<&(String, String)> = experiment.cases.iter().collect();
     own.sort();
@@ -262,19 +269,16 @@ fn decide(store: &Store, experiment: &Experiment) -> Result<(Decided, Option<Str
         ExperimentRole::Candidate => experiments.iter().rfind(is_comparable),
     };
     let before = baseline.map(|baseline| store.planned_trials(&baseline.experiment_id)).transpose()?;
-    let decided = again::decided(experiment, &trials, before.as_deref());
     let decided_ns = load::now_ns();
-    let baseline = baseline.map(|baseline| baseline.experiment_id.clone());
-    store.add_experiment_decision(&ExperimentDecision {
+    let kept = KeptDecision {
         experiment_id: experiment.experiment_id.clone(),
-        baseline_experiment_id: baseline.clone(),
-        decision: decided.decision,
-        // Numbers of it are finite.
-        decided: serde_json::to_string(&decided).unwrap_or_default(),
+        baseline_experiment_id: baseline.map(|baseline| baseline.experiment_id.clone()),
+        decided: again::decided(experiment, &trials, before.as_deref()),
         decided_at: korean_time(decided_ns),
         decided_ns,
-    })?;
-    Ok((decided, baseline))
+    };
+    store.add_experiment_decision(&kept)?;
+    Ok((kept, trials))
 }
 
 fn tell(
@@ -282,11 +286,11 @@ fn tell(
     args: &Args,
     store: &Store,
     experiment: &Experiment,
-    (decided, baseline): (&Decided, Option<&str>),
+    (kept, trials): (&KeptDecision, &[PlannedTrial]),
     summary: &Summary,
     budget: &Budget,
 ) -> anyhow::Result<()> {
-    let trials = store.planned_trials(&experiment.experiment_id).map_err(Failure::from)?;
+    let (decided, baseline) = (&kept.decided, kept.baseline_experiment_id.as_deref());
     let spent = store.eval_spent(&experiment.experiment_id).map_err(Failure::from)?;
     if let Some(cap) = &summary.cap {
         let failure = Failure::from(cap.clone());
@@ -299,7 +303,7 @@ fn tell(
                 experiment,
                 decided,
                 baseline,
-                trials: &trials,
+                trials,
                 spent: &spent,
                 is_cancelled: summary.is_cancelled,
                 is_capped: summary.cap.is_some(),

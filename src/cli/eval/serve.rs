@@ -1,10 +1,8 @@
 //! `taco-trace eval serve`: the gate over HTTP.
 
-use std::net::TcpListener;
-
 use super::super::failure::Failure;
 use super::super::load::{self, StoreArg};
-use super::super::receive::{listen_failure, signals};
+use super::super::receive::{listen, signals};
 use super::super::{exit, terminal};
 use crate::gate::serve::{self, Limits, Setup};
 use crate::render::{Texts, eval_report as words};
@@ -30,8 +28,7 @@ pub(crate) struct Args {
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     // A store that is not there is told now, and one that is not current is made so.
     drop(args.store.open_to_read()?);
-    let listener = TcpListener::bind(&*args.listen).map_err(|error| listen_failure(&args.listen, &error))?;
-    let address = listener.local_addr().map_err(|error| listen_failure(&args.listen, &error))?;
+    let (listener, address) = listen(&args.listen, Some(8321))?;
     let (told, quiet) = (Texts::korean(), args.quiet);
     let setup = Setup {
         limits: Limits::default(),

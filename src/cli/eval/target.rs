@@ -10,7 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::{HELP_TEMPLATE, exit, terminal};
 use crate::eval::case::Case;
 use crate::experiment::config::config;
-use crate::experiment::project::{TargetSetup, kind_name};
+use crate::experiment::project::TargetSetup;
 use crate::render::eval_run::{self as words, CheckedTarget};
 use crate::render::{Texts, errors};
 
@@ -80,7 +80,7 @@ fn check(
     let contents = opened.contents(setup)?;
     let mut checked = CheckedTarget {
         name: name.to_owned(),
-        kind: kind_name(setup.kind()).to_owned(),
+        kind: setup.kind().as_str().to_owned(),
         config_sha256: config(setup, &contents, cases.iter().copied()).sha256,
         is_lifted: setup.allows_private(),
         ..CheckedTarget::default()
@@ -118,14 +118,7 @@ fn check(
         }
     };
     checked.problem = problem.map(|failure| errors::error(texts, failure.kind, &failure.values).trim().to_owned());
-    let observes = setup.kind().observes(submits);
-    let all = [
-        ("proposals", observes.proposals),
-        ("calls", observes.calls),
-        ("approvals", observes.approvals),
-        ("state", observes.state),
-        ("answer", observes.answer),
-    ];
+    let all = setup.kind().observes(submits).parts();
     checked.observes = all.into_iter().filter(|(_, seen)| *seen).map(|(what, _)| what.to_owned()).collect();
     Ok(checked)
 }

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::super::diagnose::korean_instant;
+use super::super::diagnose::{DAY_NS, korean_instant};
 use super::super::failure::Failure;
 use super::super::load::{self, StoreArg};
 use super::super::{HELP_TEMPLATE, exit, terminal};
@@ -14,8 +14,6 @@ use crate::model::{GateToken, is_blank};
 use crate::render::{Texts, eval_report as words};
 use crate::store::{Store, korean_time};
 
-/// Nanoseconds of a day.
-const DAY_NS: i64 = 24 * 3600 * 1_000_000_000;
 /// The longest time that a token may be valid.
 const MOST_DAYS: i64 = 366;
 

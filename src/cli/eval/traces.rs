@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::cli::failure::Failure;
 use crate::cli::{load, terminal};
+use crate::digest::sha256_hex;
 use crate::eval::case::Case;
 use crate::eval::event::Event;
 use crate::experiment::record::{About, tools_json, traces};
@@ -16,7 +17,7 @@ use crate::ingest::tools::{ToolDefaults, parse_tools};
 use crate::ingest::{self, Batch, ChatCalls, Options, Start};
 use crate::model::{Experiment, Issue};
 use crate::render::{Texts, issues};
-use crate::store::{SourceIdentity, SourceTotals, Store, StoreError};
+use crate::store::{SourceIdentity, Store, StoreError};
 
 /// Writes the trials of an experiment whose traces the store does not have: to `file`, when there is one, behind what
 /// it holds, and into the store, each judged by the contracts of its case. The tools in force stay as they are.
@@ -88,17 +89,5 @@ fn ingest_lines(
     };
     let mut write = |batch: Batch| writer.append(&batch.spans, &batch.links, &batch.issues, &reason);
     let report = ingest::read(&mut lines.as_bytes(), Start::default(), &options, &mut write, &mut |_, _| {})?;
-    let totals = SourceTotals {
-        lines: report.lines,
-        lines_skipped: report.lines_skipped,
-        spans_seen: report.seen,
-        spans_kept: report.kept,
-        spans_merged: 0,
-        dropped: report.dropped,
-        spans_redelivered: report.redelivered,
-        spans_skipped: report.skipped,
-        traces: 0,
-        content_hash: crate::digest::sha256_hex(lines.as_bytes()),
-    };
-    writer.finish(totals, &reason).map(drop)
+    writer.finish(load::totals(&report, sha256_hex(lines.as_bytes())), &reason).map(drop)
 }

@@ -9,7 +9,7 @@ use super::{coded, decision_reason, decision_text, phrase};
 use crate::model::{EvalDecision, GateAnswer, GateToken};
 use crate::render::Texts;
 use crate::render::eval;
-use crate::render::layout::{pad_end, plain_short, width};
+use crate::render::layout::{plain_short, table};
 use crate::render::terminal::{NAME_CHARS, short_time};
 
 /// The answer as CI reads it.
@@ -149,13 +149,5 @@ pub fn tokens(texts: &Texts, tokens: &[(GateToken, &'static str, String)]) -> St
             plain_short(&token.label, NAME_CHARS),
         ]
     }));
-    let columns = rows.first().map_or(0, Vec::len);
-    let cells: Vec<usize> = (0..columns)
-        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
-        .collect();
-    let line = |row: &Vec<String>| {
-        let padded = row.iter().zip(&cells).map(|(cell, cells)| pad_end(cell, *cells)).collect::<Vec<_>>();
-        padded.join("  ").trim_end().to_owned() + "\n"
-    };
-    rows.iter().map(line).collect()
+    table(&rows)
 }

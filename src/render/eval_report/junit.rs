@@ -10,6 +10,7 @@ use super::view::{TrialView, View};
 use crate::model::EvalVerdict;
 use crate::model::eval_report::{EvalReport, ReportTrial};
 use crate::render::Texts;
+use crate::render::junit::{written, xml};
 
 /// Name of the report and of its suite.
 const NAME: &str = "taco-trace eval";
@@ -53,9 +54,7 @@ pub fn junit(texts: &Texts, report: &EvalReport) -> String {
     let mut whole = Report::new(NAME);
     whole.set_time(total);
     whole.add_test_suite(suite);
-    let text = whole.to_string().unwrap_or_default();
-    // The schema of Jenkins has no such sum at the root; the suite has it.
-    text.replacen(&format!(" skipped=\"{}\"", whole.skipped), "", 1)
+    written(&whole)
 }
 
 fn status(trial: &ReportTrial, told: &TrialView) -> TestCaseStatus {
@@ -91,9 +90,4 @@ fn body(told: &TrialView) -> String {
     lines.extend(told.traces.iter().map(|trace| format!("{} {}", trace.trace_id, trace.text)));
     lines.extend(told.review.clone());
     lines.join("\n") + "\n"
-}
-
-/// Without the two characters that XML 1.0 forbids and that are neither controls nor hidden signs.
-fn xml(text: &str) -> String {
-    text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

@@ -4,7 +4,7 @@ use minijinja::context;
 use serde::Serialize;
 
 use super::{chance, check_reason, check_text, claim, coded, decision_reason, decision_text, event, kind, kind_text};
-use super::{percent, phrase};
+use super::{dollars, percent, phrase};
 use crate::model::EvalVerdict;
 use crate::model::eval::{CaseFigures, Figures};
 use crate::model::eval_report::{EvalReport, ReportTrace, ReportTrial};
@@ -146,13 +146,7 @@ impl View {
     pub(super) fn of(texts: &Texts, report: &EvalReport) -> Self {
         let (experiment, target, decided) = (&report.experiment, &report.target, &report.decided);
         let observes = target.observes;
-        let all = [
-            ("proposals", observes.proposals),
-            ("calls", observes.calls),
-            ("approvals", observes.approvals),
-            ("state", observes.state),
-            ("answer", observes.answer),
-        ];
+        let all = observes.parts();
         let parts = |wanted: bool| {
             let those = all.iter().filter(|(_, is_seen)| *is_seen == wanted);
             those.map(|(code, _)| coded(texts, "observed", code)).collect::<Vec<_>>()
@@ -203,11 +197,6 @@ impl View {
             version: report.version.clone(),
         }
     }
-}
-
-/// Decimal text without zeros that say nothing.
-fn dollars(text: &str) -> String {
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text.to_owned() }
 }
 
 fn figures(figures: &Figures) -> FiguresView {

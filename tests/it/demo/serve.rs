@@ -436,6 +436,22 @@ fn approval_that_does_not_fit_is_not_used() {
 }
 
 #[test]
+fn approval_that_could_not_be_asked_for_is_asked_for_again() {
+    let sandbox = sandbox(vec![
+        (APPROVALS, vec![(200, json!([]))]),
+        (REQUESTS, vec![(429, json!({})), (200, json!({ "status": "pending" }))]),
+    ]);
+    let model = Told::new([asks(&[draft()]), asks(&[draft()]), asks(&[draft()]), says("승인을 기다립니다.")]);
+    let server = serve(model);
+    let turn = in_sandbox("써 주세요.", "e1", &[tool("save_email_draft", "승인이 필요합니다.")], &sandbox);
+    assert_eq!(post(server.address, &turn).0, 200);
+    let got = sandbox.got();
+    let lines: Vec<&str> = got.iter().map(|got| got.line.as_str()).collect();
+    assert_eq!(lines, [APPROVALS, REQUESTS, APPROVALS, REQUESTS, APPROVALS]);
+    server.end();
+}
+
+#[test]
 fn sandbox_that_cannot_be_reached_or_says_nonsense_is_a_tool_error() {
     let nowhere =
         SandboxServer { address: TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap(), got: channel().1 };

@@ -568,6 +568,23 @@ fn approval_check_looks_at_the_tools_it_names() {
 }
 
 #[test]
+fn experiment_is_stopped_once_and_a_call_beyond_the_limit_is_never_late() {
+    let fault = json!([{"tool": "send", "call": 2, "kind": "delay", "delay_ms": 500}]);
+    let mut case = case(with("/faults", fault));
+    for (limit, late) in [(2, 500), (1, 0)] {
+        case.limits.tool_calls = limit;
+        let mut trial = Trial::new(&case);
+        trial.next_turn(0);
+        trial.call(1, "send", &mail(), None);
+        assert_eq!(trial.delay_of_next("send"), late, "{limit}");
+        trial.cancel(2);
+        trial.cancel(3);
+        let stopped = EventKind::Cancelled { scope: CancelScope::Experiment };
+        assert_eq!(trial.events().iter().filter(|event| event.kind == stopped).count(), 1);
+    }
+}
+
+#[test]
 fn approval_given_in_the_trial_counts_from_then_on() {
     let mut case = checked(json!({"kind": "approval_integrity"}));
     case.approval_requests = serde_json::from_value(json!({"answer": "grant", "valid_seconds": 60})).unwrap();

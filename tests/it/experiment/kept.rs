@@ -1,8 +1,9 @@
 //! Experiments in the store: what is added together, what is never added twice, what is read back.
 
+use taco_trace::eval::decide::{JudgedTrial, Plan, decide};
+use taco_trace::eval::judge::Judgement;
 use taco_trace::model::{
-    EvalDecision, EvalVerdict, Experiment, ExperimentDecision, ExperimentRole, TrialCheck, TrialEnd, TrialEvent,
-    TrialStart,
+    EvalDecision, EvalVerdict, Experiment, ExperimentRole, KeptDecision, TrialCheck, TrialEnd, TrialEvent, TrialStart,
 };
 use taco_trace::store::Store;
 
@@ -127,21 +128,24 @@ fn trial_ends_once_and_whole() {
 #[test]
 fn newest_decision_counts_also_when_the_clock_was_set_back() {
     let store = Store::in_memory().unwrap();
-    assert_eq!(store.experiment_decision("x1").unwrap(), None);
-    let decided = |decision: EvalDecision, decided_ns: i64| ExperimentDecision {
+    assert_eq!(store.standing_decision("x1").unwrap(), None);
+    let decided = |trials: &[JudgedTrial], decided_ns: i64| KeptDecision {
         experiment_id: "x1".to_owned(),
-        baseline_experiment_id: (decision == EvalDecision::Blocked).then(|| "x0".to_owned()),
-        decision,
-        decided: "{}".to_owned(),
+        baseline_experiment_id: trials.is_empty().then(|| "x0".to_owned()),
+        decided: decide(&Plan { cases: vec!["a".to_owned()], trials: 1, threshold: 0.0 }, trials, None),
         decided_at: "2026-10-06T10:00:00+09:00".to_owned(),
         decided_ns,
     };
-    let first = decided(EvalDecision::Candidate, 100);
+    let passed = Judgement { verdict: EvalVerdict::Pass, checks: Vec::new(), blocked_proposals: Vec::new() };
+    let passed = [JudgedTrial { case_id: "a".to_owned(), trial: 1, judgement: passed, has_doubt: false }];
+    let first = decided(&passed, 100);
+    assert_eq!(first.decided.decision, EvalDecision::Candidate);
     store.add_experiment_decision(&first).unwrap();
-    assert_eq!(store.experiment_decision("x1").unwrap(), Some(first));
-    store.add_experiment_decision(&decided(EvalDecision::Blocked, 50)).unwrap();
-    let newest = ExperimentDecision { decided_ns: 101, ..decided(EvalDecision::Blocked, 50) };
-    assert_eq!(store.experiment_decision("x1").unwrap(), Some(newest));
+    assert_eq!(store.standing_decision("x1").unwrap(), Some(first));
+    store.add_experiment_decision(&decided(&[], 50)).unwrap();
+    let newest = KeptDecision { decided_ns: 101, ..decided(&[], 50) };
+    assert_eq!(newest.decided.decision, EvalDecision::Held);
+    assert_eq!(store.standing_decision("x1").unwrap(), Some(newest));
 }
 
 #[test]

@@ -46,6 +46,18 @@ fn calling() -> [Answer; 2] {
 }
 
 #[test]
+fn record_is_not_written_behind_a_store() {
+    let place = Place::new();
+    drop(taco_trace::store::Store::open(&place.db()).unwrap());
+    let before = fs::read(place.db()).unwrap();
+    let db = place.db();
+    let output = ask(Some(KEY), &["--model", "anthropic:m", "--record", db.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert!(told(&output).contains("저장소 파일 위에는"), "{}", told(&output));
+    assert_eq!(fs::read(place.db()).unwrap(), before);
+}
+
+#[test]
 fn models_are_named_by_provider() {
     for wrong in ["", "claude", "anthropic", "anthropic:", "anthropic: ", "openai:", "gemini:x", "script:x"] {
         let output = ask(Some(KEY), &["--model", wrong]);
