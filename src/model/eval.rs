@@ -214,7 +214,7 @@ pub struct Comparison {
     pub left_out: u64,
     /// p of McNemar's exact test.
     pub p: f64,
-    /// Whether the difference is within chance.
+    /// Whether the difference is within chance; true as well where all cases are left out.
     pub within_chance: bool,
 }
 

@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 use super::Texts;
 use super::eval;
 use super::layout::{plain, plain_short};
-use crate::model::eval::DecisionReason;
+use crate::model::eval::{Comparison, DecisionReason};
 use crate::model::eval_report::{EvalReport, ReportEvent};
 
 pub use gate::{gate_json, gate_refusal, gate_words, listening, open_to_all, served, store_failed};
@@ -176,7 +176,17 @@ fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.1}%", share * 100.0))
 }
 
-/// A p value as it is told.
-fn chance(p: f64) -> String {
-    if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
+/// A p value as it is told, with the sign before it.
+pub(super) fn chance(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
+}
+
+/// Whether any case could be compared: without one there is no difference to speak of.
+pub(super) fn has_pairs(found: &Comparison) -> bool {
+    found.both + found.baseline_only + found.candidate_only + found.neither > 0
+}
+
+/// That no case could be compared, and why.
+pub(super) fn not_compared(texts: &Texts, found: &Comparison) -> String {
+    phrase(texts, "not_compared", context! { left_out => found.left_out })
 }

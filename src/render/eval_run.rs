@@ -5,7 +5,7 @@ use minijinja::value::Value;
 
 use super::Texts;
 use super::eval::{decision, verdict};
-use super::eval_report::{decision_reason, dollars, kind};
+use super::eval_report::{chance, decision_reason, dollars, has_pairs, kind, not_compared};
 use super::layout::{plain, plain_short, table};
 use super::terminal::{SHORT_SHA, short_time};
 use crate::model::eval::Decided;
@@ -221,10 +221,10 @@ pub fn ran(texts: &Texts, told: &ToldRun<'_>) -> String {
     }
     if let (Some(id), Some(found)) = (told.baseline, &told.decided.comparison) {
         let values = context! {
-            id, baseline_only => found.baseline_only, candidate_only => found.candidate_only,
-            left_out => found.left_out, within_chance => found.within_chance, p => found.p,
+            id, why => not_compared(texts, found), baseline_only => found.baseline_only, candidate_only => found.candidate_only,
+            left_out => found.left_out, within_chance => found.within_chance, p => chance(found.p),
         };
-        out += &line(texts, "compared", values);
+        out += &line(texts, if has_pairs(found) { "compared" } else { "not_compared" }, values);
     }
     let spent = told.spent;
     let cost = spent.cost_usd.as_deref().map(dollars);

@@ -4,7 +4,7 @@ use minijinja::context;
 use serde::Serialize;
 
 use super::{chance, check_reason, check_text, claim, coded, decision_reason, decision_text, event, kind, kind_text};
-use super::{dollars, percent, phrase};
+use super::{dollars, has_pairs, not_compared, percent, phrase};
 use crate::model::EvalVerdict;
 use crate::model::eval::{CaseFigures, Figures};
 use crate::model::eval_report::{EvalReport, ReportTrace, ReportTrial};
@@ -76,6 +76,8 @@ pub(super) struct ComparisonView {
     pub(super) candidate_only: String,
     pub(super) neither: String,
     pub(super) text: String,
+    /// Whether any case stands in the counts.
+    pub(super) is_compared: bool,
     pub(super) left_out: Option<String>,
 }
 
@@ -227,6 +229,7 @@ fn case(one: &CaseFigures) -> CaseView {
 
 fn comparison(texts: &Texts, report: &EvalReport) -> Option<ComparisonView> {
     let found = report.decided.comparison.as_ref()?;
+    let is_compared = has_pairs(found);
     let values = context! {
         within => found.within_chance, worse => found.baseline_only > found.candidate_only, p => chance(found.p),
     };
@@ -237,8 +240,10 @@ fn comparison(texts: &Texts, report: &EvalReport) -> Option<ComparisonView> {
         baseline_only: count(found.baseline_only),
         candidate_only: count(found.candidate_only),
         neither: count(found.neither),
-        text: phrase(texts, "regress_line", values),
-        left_out: (found.left_out > 0).then(|| phrase(texts, "left_out", context! { count => found.left_out })),
+        text: if is_compared { phrase(texts, "regress_line", values) } else { not_compared(texts, found) },
+        is_compared,
+        left_out: (found.left_out > 0 && is_compared)
+            .then(|| phrase(texts, "left_out", context! { count => found.left_out })),
     })
 }
 

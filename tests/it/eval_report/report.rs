@@ -137,14 +137,36 @@ fn comparison_says_whether_the_difference_is_within_chance() {
     // Five against none: p = 2/2⁵ = 0.0625. Six: 2/2⁶ = 0.03125.
     let within = compared(6, 1).said(&["report"], 0);
     assert!(within.contains("| 1 | 5 | 0 | 0 |"), "{within}");
-    assert!(within.contains("기존과의 차이는 우연의 범위입니다(McNemar 정확 검정, p = 0.0625)."), "{within}");
+    assert!(within.contains("기존과의 차이는 우연의 범위입니다(McNemar 정확 검정, p = 0.062)."), "{within}");
     assert!(!within.contains("회귀:"), "{within}");
     let lab = compared(6, 0);
     let beyond = lab.said(&["report"], 0);
-    assert!(beyond.contains("기존보다 나빠졌고 우연의 범위를 넘습니다(McNemar 정확 검정, p = 0.0312)."), "{beyond}");
+    assert!(beyond.contains("기존보다 나빠졌고 우연의 범위를 넘습니다(McNemar 정확 검정, p = 0.031)."), "{beyond}");
     assert!(beyond.contains("회귀: 기존만 통과한 사례 6개"), "{beyond}");
     assert!(beyond.contains("기존 실험: b1 (mine)."), "{beyond}");
     assert_eq!(json(&lab)["baseline"]["experiment_id"], "b1");
+}
+
+#[test]
+fn comparison_without_a_case_to_compare_says_so_and_why() {
+    let lab = Lab::new();
+    lab.experiment("b1", &["a", "b"], |experiment| experiment.role = ExperimentRole::Baseline);
+    lab.experiment("x1", &["a", "b"], |_| ());
+    // Each case lacks a verdict on one of the sides.
+    for (case, before, now) in
+        [("a", EvalVerdict::Error, EvalVerdict::Pass), ("b", EvalVerdict::Pass, EvalVerdict::Unknown)]
+    {
+        lab.trial("b1", case, 1, ended(before));
+        lab.trial("x1", case, 1, ended(now));
+    }
+    lab.decide("x1", Some("b1"), DECIDED_NS);
+    for format in ["md", "html"] {
+        let said = lab.said(&["report", "--format", format], 0);
+        assert!(said.contains("견줄 수 있는 사례가 없어") && said.contains("사례 2개에 모두"), "{said}");
+        for claimed in ["우연의 범위", "견주었", "견주지 않았습니다", "둘 다 통과"] {
+            assert!(!said.contains(claimed), "{claimed}: {said}");
+        }
+    }
 }
 
 #[test]

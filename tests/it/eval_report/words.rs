@@ -121,8 +121,13 @@ fn every_reason_of_a_decision_has_its_words_and_values() {
         (DecisionReason::BelowThreshold { passed: 3, decided: 4 }, ["기준 미달", "4건", "3건"]),
         (
             DecisionReason::Regression { baseline_only: 6, candidate_only: 0, p: 0.031_25 },
-            ["회귀", "6개", "p = 0.0312"],
+            ["회귀", "6개", "(p = 0.031)"],
         ),
+        (
+            DecisionReason::Regression { baseline_only: 16, candidate_only: 0, p: 0.000_9 },
+            ["회귀", "16개", "(p < 0.001)"],
+        ),
+        (DecisionReason::Regression { baseline_only: 9, candidate_only: 0, p: 0.001 }, ["회귀", "9개", "(p = 0.001)"]),
     ];
     for (reason, parts) in reasons {
         let told = words::decision_reason(&texts, &reason);
