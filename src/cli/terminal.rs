@@ -41,6 +41,11 @@ pub(crate) fn style(choice: ColorChoice, to_file: bool) -> Style {
     Style { width: width(on_terminal), color }
 }
 
+/// Width for standard output, without colour.
+pub(crate) fn plain_style() -> Style {
+    style(ColorChoice::Never, false)
+}
+
 fn width(on_terminal: bool) -> usize {
     measured_width(on_terminal).clamp(MIN_WIDTH, MAX_WIDTH)
 }

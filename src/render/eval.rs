@@ -6,8 +6,8 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::Texts;
-use super::layout::{Style, plain, plain_short, table};
-use super::terminal::{NAME_CHARS, SHORT_SHA, short_time};
+use super::layout::{Style, plain, plain_short, table_within};
+use super::terminal::{NAME_CHARS, SHORT_SHA, minute};
 use crate::model::{CaseProblem, EvalDecision, EvalVerdict, FrozenCase};
 
 /// Every value that a problem may name.
@@ -68,9 +68,9 @@ pub fn list(texts: &Texts, cases: &[FrozenCase], style: Style) -> String {
     rows.extend(cases.iter().map(|case| {
         let hash = case.sha256.chars().take(SHORT_SHA).collect();
         let id = plain_short(&case.id, NAME_CHARS);
-        vec![id, hash, short_time(&case.frozen_at).to_string(), plain_short(&case.name, style.cells())]
+        vec![id, hash, minute(&case.frozen_at), plain_short(&case.name, NAME_CHARS)]
     }));
-    table(&rows)
+    table_within(&rows, &[0, 3], style.cells())
 }
 
 /// A verdict in one word.

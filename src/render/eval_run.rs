@@ -6,11 +6,13 @@ use minijinja::value::Value;
 use super::Texts;
 use super::eval::{decision, verdict};
 use super::eval_report::{chance, decision_reason, dollars, has_pairs, kind, not_compared};
-use super::layout::{plain, plain_short, table};
-use super::terminal::{SHORT_SHA, short_time};
+use super::layout::{Style, plain, plain_short, table_within, wrap_lines};
+use super::terminal::minute;
 use crate::model::eval::Decided;
 use crate::model::{EvalDecision, EvalVerdict, Experiment, PlannedTrial, Spent, TrialStart};
 
+/// Digits of a configuration hash in a list: enough to tell whether two are the same.
+const HASH_DIGITS: usize = 8;
 /// Characters of a name or text of others.
 const TEXT_CHARS: usize = 200;
 
@@ -71,7 +73,7 @@ impl CheckedTarget {
 
 /// Targets, a block each.
 #[must_use]
-pub fn checked(texts: &Texts, targets: &[CheckedTarget]) -> String {
+pub fn checked(texts: &Texts, targets: &[CheckedTarget], style: Style) -> String {
     let mut blocks = Vec::new();
     for target in targets {
         let kind = kind(texts, &target.kind);
@@ -105,7 +107,7 @@ pub fn checked(texts: &Texts, targets: &[CheckedTarget]) -> String {
         }
         blocks.push(block);
     }
-    blocks.join("\n")
+    wrap_lines(&blocks.join("\n"), style.cells())
 }
 
 /// What trials of a case may cost.
@@ -125,8 +127,10 @@ pub struct CostRow {
 
 /// What a run may cost, by case.
 #[must_use]
-pub fn cost(texts: &Texts, target: &str, trials: u64, rows: &[CostRow], total: &CostRow) -> String {
-    let mut out = line(texts, "cost_of", context! { target => plain_short(target, TEXT_CHARS), trials });
+pub fn cost(texts: &Texts, (target, trials): (&str, u64), rows: &[CostRow], total: &CostRow, style: Style) -> String {
+    let cells = style.cells();
+    let mut out =
+        wrap_lines(&line(texts, "cost_of", context! { target => plain_short(target, TEXT_CHARS), trials }), cells);
     let mut lines = vec![head(texts, "cost_head")];
     let number = |count: u64| phrase(texts, "number", context! { count });
     for row in rows.iter().chain([total]) {
@@ -135,9 +139,9 @@ pub fn cost(texts: &Texts, target: &str, trials: u64, rows: &[CostRow], total: &
         let tokens = [row.requests, row.input_tokens, row.output_tokens].map(number);
         lines.push([plain_short(&case, TEXT_CHARS)].into_iter().chain(tokens).chain([price]).collect());
     }
-    out += &table(&lines);
+    out += &table_within(&lines, &[0], cells);
     if total.cost_usd.is_none() {
-        out += &line(texts, "cost_no_price", context! {});
+        out += &wrap_lines(&line(texts, "cost_no_price", context! {}), cells);
     }
     out
 }
@@ -183,7 +187,7 @@ pub struct ToldRun<'r> {
 
 /// What a run came to: figures by case, the decision with its reasons, what it cost.
 #[must_use]
-pub fn ran(texts: &Texts, told: &ToldRun<'_>) -> String {
+pub fn ran(texts: &Texts, told: &ToldRun<'_>, style: Style) -> String {
     let experiment = told.experiment;
     let mut rows = vec![head(texts, "ran_head")];
     let word = |of: EvalVerdict| verdict(texts, of);
@@ -207,8 +211,8 @@ pub fn ran(texts: &Texts, told: &ToldRun<'_>) -> String {
         );
         rows.push(vec![plain_short(&case.case_id, TEXT_CHARS), own.len().to_string(), counts, share]);
     }
-    let mut out = table(&rows);
-    out.push('\n');
+    let table = table_within(&rows, &[0, 2], style.cells());
+    let mut out = String::new();
     if told.is_cancelled {
         out += &line(texts, "was_cancelled", context! {});
     }
@@ -235,7 +239,7 @@ pub fn ran(texts: &Texts, told: &ToldRun<'_>) -> String {
     out += &line(texts, "spent", values);
     out += &line(texts, "ran_config", context! { hash => experiment.config_sha256.as_str() });
     out += &line(texts, "ran_next", context! { id => experiment.experiment_id.as_str() });
-    out
+    table + "\n" + &wrap_lines(&out, style.cells())
 }
 
 /// That an experiment was asked to end.
@@ -259,7 +263,7 @@ pub struct ListedExperiment {
 
 /// Experiments, a line each.
 #[must_use]
-pub fn list(texts: &Texts, experiments: &[ListedExperiment]) -> String {
+pub fn list(texts: &Texts, experiments: &[ListedExperiment], style: Style) -> String {
     if experiments.is_empty() {
         return line(texts, "no_experiments", context! {});
     }
@@ -271,12 +275,11 @@ pub fn list(texts: &Texts, experiments: &[ListedExperiment]) -> String {
             experiment.experiment_id.clone(),
             phrase(texts, "role", context! { code => experiment.role.as_str() }),
             plain_short(&experiment.target, TEXT_CHARS),
-            experiment.cases.len().to_string(),
-            experiment.trials.to_string(),
+            format!("{}×{}", experiment.cases.len(), experiment.trials),
             word,
-            experiment.config_sha256.chars().take(SHORT_SHA).collect(),
-            short_time(&experiment.started_at).to_string(),
+            experiment.config_sha256.chars().take(HASH_DIGITS).collect(),
+            minute(&experiment.started_at),
         ]);
     }
-    table(&rows)
+    table_within(&rows, &[0, 2], style.cells())
 }

@@ -124,6 +124,37 @@ pub fn table(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
+/// The narrowest that [`table_within`] makes a column.
+const MIN_COLUMN: usize = 8;
+
+/// [`table`] in at most `cells`, as far as that can be: columns in `flexible` are made narrower, the widest first, and
+/// what does not fit goes on in a further line, so that nothing is lost.
+#[must_use]
+pub fn table_within(rows: &[Vec<String>], flexible: &[usize], cells: usize) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let widest = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0);
+    let mut widths: Vec<usize> = (0..columns).map(widest).collect();
+    let gaps = 2 * columns.saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > cells {
+        let wide = flexible.iter().copied().filter(|at| widths.get(*at).is_some_and(|wide| *wide > MIN_COLUMN));
+        let Some(at) = wide.max_by_key(|at| widths[*at]) else { break };
+        widths[at] -= 1;
+    }
+    let mut lines = Vec::new();
+    for row in rows {
+        let fold = |(cell, wide): (&String, &usize)| {
+            if width(cell) > *wide { wrap(cell, *wide, "", "") } else { vec![cell.clone()] }
+        };
+        let parts: Vec<Vec<String>> = row.iter().zip(&widths).map(fold).collect();
+        let most = parts.iter().map(Vec::len).max().unwrap_or(0);
+        lines.extend((0..most).map(|line| {
+            let cells = parts.iter().zip(&widths);
+            cells.map(|(part, wide)| pad_end(part.get(line).map_or("", String::as_str), *wide)).collect::<Vec<_>>()
+        }));
+    }
+    table(&lines)
+}
+
 /// `text` when it fits into `cells`, else its beginning and `…`.
 #[must_use]
 pub fn truncate_to_width(text: &str, cells: usize) -> String {

@@ -143,6 +143,11 @@ pub(super) fn short_time(start_time: &str) -> String {
     start_time.get(..19).unwrap_or(start_time).replace('T', " ")
 }
 
+/// The same to the minute, where there is little room.
+pub(super) fn minute(start_time: &str) -> String {
+    start_time.get(..16).unwrap_or(start_time).replace('T', " ")
+}
+
 /// The agent of the final answer span, or that it has no name.
 pub(super) fn agent_name(texts: &Texts, diagnosis: &Diagnosis) -> String {
     diagnosis.agent_name.as_ref().map_or_else(|| word(texts, "nobody"), |name| plain_short(name, NAME_CHARS))

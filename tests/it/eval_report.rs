@@ -5,6 +5,7 @@ mod report;
 mod review;
 mod serve;
 mod views;
+mod width;
 mod words;
 
 use std::fs;

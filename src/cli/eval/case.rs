@@ -9,8 +9,7 @@ use serde::Serialize;
 use super::{Format, FormatArg};
 use crate::cli::failure::Failure;
 use crate::cli::load::{self, DEFAULT_STORE, StoreArg};
-use crate::cli::terminal::{self, ColorChoice};
-use crate::cli::{HELP_TEMPLATE, exit};
+use crate::cli::{HELP_TEMPLATE, exit, terminal};
 use crate::eval::freeze::freeze;
 use crate::eval::lint::lint;
 use crate::model::{CaseProblem, FrozenCase};
@@ -65,7 +64,7 @@ pub(super) fn run(texts: &Texts, command: &CaseCommand) -> anyhow::Result<u8> {
         CaseCommand::List { store, output } => {
             let cases = store.open_to_read()?.frozen_cases().map_err(Failure::from)?;
             let text = match output.format {
-                Format::Table => words::list(texts, &cases, terminal::style(ColorChoice::Never, false)),
+                Format::Table => words::list(texts, &cases, terminal::plain_style()),
                 Format::Json => serde_json::to_string_pretty(&cases)? + "\n",
             };
             terminal::write_result(&text, None)?;

@@ -58,7 +58,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let rows: Vec<CostRow> = estimates.iter().map(|(case, estimate)| row(case, estimate)).collect();
     let total = row("", &total);
     let text = match args.output.format {
-        Format::Table => words::cost(texts, name, trials, &rows, &total),
+        Format::Table => words::cost(texts, (name, trials), &rows, &total, terminal::plain_style()),
         Format::Json => {
             let cell = |row: &CostRow| {
                 json!({

@@ -5,6 +5,7 @@ use super::super::load::StoreArg;
 use super::super::{exit, terminal};
 use super::{Format, FormatArg};
 use crate::gate::config_hash;
+use crate::render::layout::wrap_lines;
 use crate::render::{Texts, eval_report as words};
 
 /// `taco-trace eval gate` 의 인자
@@ -34,7 +35,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let answer = store.gate(&hash, args.project.as_deref()).map_err(Failure::from)?;
     drop(store);
     let text = match args.output.format {
-        Format::Table => words::gate_words(texts, &answer),
+        Format::Table => wrap_lines(&words::gate_words(texts, &answer), terminal::plain_style().cells()),
         Format::Json => words::gate_json(texts, &answer),
     };
     terminal::write_result(&text, None)?;

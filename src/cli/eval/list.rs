@@ -11,6 +11,10 @@ use crate::render::eval_run::{self as words, ListedExperiment};
 
 /// `taco-trace eval list` 의 인자
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "시험 열의 16×3 은 사례 16개를 3번씩 시험한다는 뜻이고, 설정 열은 설정 해시의 앞 8자리입니다.\n\
+    이름이 길면 다음 줄로 이어집니다. 해시 전체와 초까지의 시각은 -f json 에 있습니다."
+)]
 pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArg,
@@ -34,7 +38,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     }
     drop(store);
     let text = match args.output.format {
-        Format::Table => words::list(texts, &listed),
+        Format::Table => words::list(texts, &listed, terminal::plain_style()),
         Format::Json => {
             let rows = listed.iter().map(|one| {
                 json!({

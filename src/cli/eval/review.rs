@@ -61,7 +61,7 @@ fn list(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let experiment = report::chosen(&experiments, args.experiment.as_deref())?;
     let made = report::made(texts, &store, &experiments, experiment)?;
     drop(store);
-    terminal::write_result(&words::review(texts, &made, args.all), None)?;
+    terminal::write_result(&words::review(texts, &made, args.all, terminal::plain_style()), None)?;
     Ok(exit::OK)
 }
 

@@ -309,6 +309,7 @@ fn tell(
                 is_capped: summary.cap.is_some(),
                 not_run: summary.not_run,
             },
+            terminal::plain_style(),
         ),
         Format::Json => {
             let whole = json!({

@@ -51,7 +51,7 @@ pub(super) fn run(texts: &Texts, command: &TargetCommand) -> anyhow::Result<u8> 
         checked.push(check(texts, &opened, name, setup, &cases)?);
     }
     let text = match args.output.format {
-        Format::Table => words::checked(texts, &checked),
+        Format::Table => words::checked(texts, &checked, terminal::plain_style()),
         Format::Json => {
             let rows = checked.iter().map(|one| {
                 json!({

@@ -157,7 +157,7 @@ fn list(texts: &Texts, store: &StoreArg, format: Format) -> anyhow::Result<u8> {
         })
         .collect();
     let text = match format {
-        Format::Table => words::tokens(texts, &told),
+        Format::Table => words::tokens(texts, &told, terminal::plain_style()),
         Format::Json => {
             let row = |(token, state, expires_at): &'_ (GateToken, &'static str, String)| {
                 serde_json::to_value(Row {

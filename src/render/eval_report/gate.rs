@@ -9,8 +9,8 @@ use super::{coded, decision_reason, decision_text, phrase};
 use crate::model::{EvalDecision, GateAnswer, GateToken};
 use crate::render::Texts;
 use crate::render::eval;
-use crate::render::layout::{plain_short, table};
-use crate::render::terminal::{NAME_CHARS, short_time};
+use crate::render::layout::{Style, plain_short, table_within};
+use crate::render::terminal::{NAME_CHARS, minute, short_time};
 
 /// The answer as CI reads it.
 #[derive(Serialize)]
@@ -133,7 +133,7 @@ pub fn token_revoked(texts: &Texts, token_id: &str) -> String {
 
 /// The tokens there are, each with its state (`live`, `expired`, `revoked`) and the Korean time at which it expires.
 #[must_use]
-pub fn tokens(texts: &Texts, tokens: &[(GateToken, &'static str, String)]) -> String {
+pub fn tokens(texts: &Texts, tokens: &[(GateToken, &'static str, String)], style: Style) -> String {
     if tokens.is_empty() {
         return phrase(texts, "token_none", context! {}) + "\n";
     }
@@ -144,10 +144,10 @@ pub fn tokens(texts: &Texts, tokens: &[(GateToken, &'static str, String)]) -> St
             token.token_id.clone(),
             plain_short(&token.project_id, NAME_CHARS),
             coded(texts, "token_state", state),
-            short_time(expires),
-            short_time(&token.issued_at),
+            minute(expires),
+            minute(&token.issued_at),
             plain_short(&token.label, NAME_CHARS),
         ]
     }));
-    table(&rows)
+    table_within(&rows, &[1, 5], style.cells())
 }

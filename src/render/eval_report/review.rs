@@ -8,13 +8,13 @@ use crate::model::eval_report::EvalReport;
 use crate::model::{EvalDecision, EvalVerdict, Opinion};
 use crate::render::Texts;
 use crate::render::eval;
-use crate::render::layout::plain_short;
+use crate::render::layout::{Style, plain_short, wrap_lines};
 use crate::render::terminal::NAME_CHARS;
 
 /// Failures, what could not be judged, errors and blocked proposals of an experiment; with `all` every trial that
 /// ended.
 #[must_use]
-pub fn review(texts: &Texts, report: &EvalReport, all: bool) -> String {
+pub fn review(texts: &Texts, report: &EvalReport, all: bool, style: Style) -> String {
     let wanted = |one: &&crate::model::eval_report::ReportTrial| one.wants_review() || (all && one.verdict.is_some());
     let trials: Vec<TrialView> = report.trials.iter().filter(wanted).map(|one| trial(texts, one)).collect();
     if trials.is_empty() {
@@ -25,7 +25,8 @@ pub fn review(texts: &Texts, report: &EvalReport, all: bool) -> String {
     for told in &trials {
         out += &one(texts, told);
     }
-    out + "\n" + &phrase(texts, "review_foot", context! {}) + "\n"
+    out += &("\n".to_owned() + &phrase(texts, "review_foot", context! {}) + "\n");
+    wrap_lines(&out, style.cells())
 }
 
 fn one(texts: &Texts, told: &TrialView) -> String {

@@ -3,7 +3,7 @@
 use taco_trace::model::{EvalDecision, EvalVerdict};
 
 use super::{Lab, START_NS, check, ended, event, hash};
-use crate::support_cli::told;
+use crate::support_cli::{program, told};
 
 const DECIDED_NS: i64 = START_NS + 1_000;
 
@@ -30,7 +30,9 @@ fn list_has_failures_unknown_errors_and_blocked_proposals_with_their_events() {
     let mut held_back = ended(EvalVerdict::Pass);
     held_back.events.push(event(2, r#"{"kind":"proposal","tool":"wipe","arguments":{"all":true},"blocked":true}"#));
     lab.trial("x1", "blocked", 1, held_back);
-    let said = lab.said(&["review"], 0);
+    // Wide enough for every line.
+    let output = program().args(["eval", "review", "--db"]).arg(lab.place.db()).env("COLUMNS", "120").output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.starts_with("실험 x1 — 살펴볼 시험 5건\n"), "{said}");
     for shown in [
         format!("{failed}  10-tool-error · 1번째 — 실패"),
