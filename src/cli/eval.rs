@@ -16,8 +16,11 @@ mod target;
 mod token;
 mod traces;
 
+use std::path::Path;
+
 use clap::{Subcommand, ValueEnum};
 
+use super::failure::Failure;
 use super::{HELP_TEMPLATE, exit};
 use crate::model::EvalDecision;
 use crate::render::Texts;
@@ -128,6 +131,25 @@ const fn status(decision: EvalDecision) -> u8 {
 
 /// Does what is asked of evaluations.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
+    dispatch(texts, args).map_err(of_evaluations)
+}
+
+/// A store that is held or not there: what is to be done then is another thing here than for traces.
+fn of_evaluations(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<Failure>() {
+        Ok(failure) => match failure.kind {
+            "store_locked" => {
+                let running = failure.values.get("path").and_then(|path| control::running(Path::new(path)));
+                Failure { kind: "eval_store_locked", ..failure }.with("name", running.unwrap_or_default()).into()
+            }
+            "store_missing" => Failure { kind: "eval_store_missing", ..failure }.into(),
+            _ => failure.into(),
+        },
+        Err(error) => error,
+    }
+}
+
+fn dispatch(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     match &args.command {
         EvalCommand::Init(args) => init::run(texts, args),
         EvalCommand::Target { command } => target::run(texts, command),

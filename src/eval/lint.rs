@@ -9,7 +9,7 @@ use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use regex::Regex;
 use serde_json::Value;
 
-use super::case::{NEW, UNPUBLISHED_FORMAT};
+use super::case::{FORMAT, NEW, UNPUBLISHED_FORMAT};
 use super::marker::{MIN_MARKER_CHARS, normal};
 use super::place::{Places, escaped, unescaped};
 use super::template;
@@ -32,6 +32,12 @@ pub fn lint(text: &str) -> Vec<CaseProblem> {
     if value.get("format").and_then(Value::as_str) == Some(UNPUBLISHED_FORMAT) {
         let offset = places.offset("/format");
         return vec![problem(&places, offset, "/format", "unpublished_format", &[("value", UNPUBLISHED_FORMAT)])];
+    }
+    // Of a document in another format everything would be wrong, which helps nobody.
+    if let Some(other) = value.get("format").and_then(Value::as_str).filter(|format| *format != FORMAT) {
+        let offset = places.offset("/format");
+        let values = [("value", other), ("wanted", FORMAT)];
+        return vec![problem(&places, offset, "/format", "not_allowed", &values)];
     }
     let mut found: Vec<(usize, CaseProblem)> = Vec::new();
     for (pointer, offset) in &places.repeated {

@@ -34,7 +34,12 @@ pub fn problems(texts: &Texts, files: &[(String, Vec<CaseProblem>)]) -> String {
     let mut out = String::new();
     for (file, found) in files {
         for one in found {
-            let pointer = if one.pointer.is_empty() { String::new() } else { format!(" {}", plain(&one.pointer)) };
+            // What is no JSON has no place in it; that of the whole document is empty and would not be seen.
+            let pointer = match one.pointer.as_str() {
+                "" if one.code == "not_json" => String::new(),
+                "" => format!(" {}", phrase(texts, "root", context! {})),
+                pointer => format!(" {}", plain(pointer)),
+            };
             out += &format!("{}:{}:{pointer} {}\n", plain(file), one.line, problem(texts, one));
         }
     }

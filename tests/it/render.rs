@@ -265,7 +265,8 @@ fn every_text_is_there_and_polite() {
                  model_not_recorded model_record_unreadable model_record_not_written draft_model_missing \
                  draft_model_unused model_record_unused eval_no_project eval_project eval_target_unknown \
                  eval_target_needed eval_case_twice eval_case_lost eval_script eval_no_script eval_auth_missing \
-                 eval_no_price eval_target eval_sandbox eval_sandbox_url eval_init_exists eval_config_changed eval_not_running"
+                 eval_no_price eval_target eval_sandbox eval_sandbox_url eval_init_exists eval_config_changed eval_not_running \
+                 eval_token_not_told eval_store_locked eval_store_missing"
         .split_whitespace()
     {
         let told = errors::error(&texts, kind, &BTreeMap::new());

@@ -52,15 +52,21 @@ impl Drop for Control {
     }
 }
 
+/// The experiment that runs on this store.
+pub(super) fn running(db: &Path) -> Option<String> {
+    let run = beside(db, ".eval-run");
+    let file = File::open(&run).ok()?;
+    // Who gets the lock is alone: the file stayed behind.
+    if file.try_lock_shared().is_ok() {
+        return None;
+    }
+    fs::read_to_string(&run).ok()
+}
+
 /// Asks the experiment that runs on this store to end, and returns its id. With `asked` only one whose id begins so.
 pub(super) fn cancel(db: &Path, asked: Option<&str>) -> anyhow::Result<String> {
-    let run = beside(db, ".eval-run");
     let none = || Failure::usage("eval_not_running").with("path", db.display());
-    let Ok(file) = File::open(&run) else { return Err(none().into()) };
-    if file.try_lock_shared().is_ok() {
-        return Err(none().into());
-    }
-    let id = fs::read_to_string(&run).map_err(|_| none())?;
+    let id = running(db).ok_or_else(none)?;
     if asked.is_some_and(|asked| !id.starts_with(asked)) {
         return Err(none().with("value", asked.unwrap_or_default()).with("known", &id).into());
     }

@@ -3,6 +3,7 @@
 use super::super::failure::Failure;
 use super::super::load::StoreArg;
 use super::super::{exit, terminal};
+use super::project::project_id;
 use super::{Format, FormatArg};
 use crate::gate::config_hash;
 use crate::render::layout::wrap_lines;
@@ -18,8 +19,8 @@ pub(crate) struct Args {
     /// 대상 설정의 SHA-256(16진수 64자리)
     #[arg(long, value_name = "해시")]
     config_hash: String,
-    /// 이 프로젝트의 실험만
-    #[arg(long, value_name = "이름")]
+    /// 이 프로젝트의 실험만: 저장소에 남은 이름이나 프로젝트 파일
+    #[arg(short, long, value_name = "이름|파일")]
     project: Option<String>,
     #[command(flatten)]
     output: FormatArg,
@@ -31,8 +32,9 @@ pub(crate) struct Args {
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let hash = config_hash(&args.config_hash)
         .ok_or_else(|| Failure::usage("eval_config_hash").with("value", &args.config_hash))?;
+    let project = args.project.as_deref().map(project_id).transpose()?;
     let store = args.store.open_to_read()?;
-    let answer = store.gate(&hash, args.project.as_deref()).map_err(Failure::from)?;
+    let answer = store.gate(&hash, project.as_deref()).map_err(Failure::from)?;
     drop(store);
     let text = match args.output.format {
         Format::Table => wrap_lines(&words::gate_words(texts, &answer), terminal::plain_style().cells()),

@@ -69,6 +69,15 @@ impl ProjectArg {
     }
 }
 
+/// The id of a project as it was asked for: that of its file, where the text is the path of one, else the text.
+pub(super) fn project_id(asked: &str) -> Result<String, Failure> {
+    let path = Path::new(asked);
+    if !path.is_file() {
+        return Ok(asked.to_owned());
+    }
+    Ok(ProjectArg { project: path.to_owned() }.open()?.project.id)
+}
+
 impl Opened {
     /// The target of this name; without one the only target there is.
     pub(super) fn target(&self, name: Option<&str>) -> Result<(&str, &TargetSetup), Failure> {

@@ -24,8 +24,11 @@ pub(super) enum TargetCommand {
 #[derive(Debug, clap::Args)]
 pub(super) struct CheckArgs {
     /// 볼 대상(없으면 모두)
-    #[arg(help_heading = "인자", value_name = "대상")]
+    #[arg(help_heading = "인자", value_name = "대상", conflicts_with = "named")]
     target: Option<String>,
+    /// 볼 대상을 `eval run` 과 같이 적습니다
+    #[arg(id = "named", short = 't', long = "target", value_name = "이름")]
+    named: Option<String>,
     #[command(flatten)]
     project: ProjectArg,
     #[command(flatten)]
@@ -41,7 +44,7 @@ pub(super) fn run(texts: &Texts, command: &TargetCommand) -> anyhow::Result<u8> 
         Err(problems) => return case::tell_problems(texts, &problems, args.output.format),
     };
     let cases: Vec<&Case> = cases.iter().map(|(_, case)| &**case).collect();
-    let names: Vec<&str> = match &args.target {
+    let names: Vec<&str> = match args.target.as_ref().or(args.named.as_ref()) {
         Some(name) => vec![opened.target(Some(name))?.0],
         None => opened.project.targets.keys().map(String::as_str).collect(),
     };

@@ -7,6 +7,7 @@ use super::super::diagnose::{DAY_NS, korean_instant};
 use super::super::failure::Failure;
 use super::super::load::{self, StoreArg};
 use super::super::{HELP_TEMPLATE, exit, terminal};
+use super::project::project_id;
 use super::{Format, FormatArg};
 use crate::digest::sha256_hex;
 use crate::gate;
@@ -26,10 +27,10 @@ pub(crate) enum TokenCommand {
         #[arg(long, value_name = "이름")]
         label: String,
         /// 며칠 동안(예: 90), 또는 어느 날까지(그날 포함, 예: 2026-12-31). 길어도 366일
-        #[arg(long, value_name = "기한")]
+        #[arg(long, value_name = "기한", allow_hyphen_values = true)]
         expires: String,
-        /// 물을 수 있는 프로젝트. 저장소에 하나뿐이면 적지 않아도 됩니다
-        #[arg(long, value_name = "이름")]
+        /// 물을 수 있는 프로젝트: 저장소에 남은 이름이나 프로젝트 파일. 저장소에 하나뿐이면 적지 않아도 됩니다
+        #[arg(short, long, value_name = "이름|파일")]
         project: Option<String>,
         #[command(flatten)]
         store: StoreArg,
@@ -84,7 +85,8 @@ fn issue(texts: &Texts, (label, expires): (&str, &str), project: Option<&str>, s
     let now_ns = load::now_ns();
     let expires_ns = expiry(expires, now_ns)?;
     let store = store.open()?;
-    let project_id = project_of(&store, project)?;
+    let project = project.map(project_id).transpose()?;
+    let project_id = project_of(&store, project.as_deref())?;
     let no_random = |message: String| Failure::unreadable("eval_no_random").with("message", message);
     let token = gate::new_token().map_err(no_random)?;
     let kept = GateToken {
@@ -97,11 +99,23 @@ fn issue(texts: &Texts, (label, expires): (&str, &str), project: Option<&str>, s
         revoked_at: None,
     };
     store.add_gate_token(&kept).map_err(Failure::from)?;
-    drop(store);
     // The token alone goes to standard output, so that a script can take it.
+    if let Err(error) = terminal::write_result(&format!("{token}\n"), None) {
+        return Err(taken_back(&store, &kept.token_id, &error).into());
+    }
+    drop(store);
     terminal::tell(&words::token_issued(texts, &kept, &korean_time(expires_ns)));
-    terminal::write_done(&format!("{token}\n"))?;
     Ok(exit::OK)
+}
+
+/// A token that nobody has seen whole is taken back; where that fails too, it is told how.
+fn taken_back(store: &Store, token_id: &str, error: &anyhow::Error) -> Failure {
+    let is_revoked = store.revoke_gate_token(token_id, &load::now()).is_ok();
+    let message = error.downcast_ref::<Failure>().and_then(|failure| failure.values.get("message").cloned());
+    Failure::unreadable("eval_token_not_told")
+        .with("value", token_id)
+        .with("problem", if is_revoked { "revoked" } else { "" })
+        .with("message", message.unwrap_or_else(|| format!("{error:#}")))
 }
 
 /// From when on a token counts no more: a number of days, or the end of a Korean date.

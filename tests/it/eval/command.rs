@@ -48,6 +48,23 @@ fn lint_tells_file_line_pointer_and_words_and_exits_with_one() {
 }
 
 #[test]
+fn lint_of_another_format_says_only_that_and_the_whole_document_has_a_name() {
+    let place = Place::new();
+    place.write("other.json", r#"{"format": "somebody-else/1", "id": 7}"#);
+    let output = run(&["lint", "other.json"], &place);
+    let expected = "other.json:1: /format 쓸 수 없는 값입니다: `somebody-else/1`. 쓸 수 있는 값은 irumx-eval-case/1 입니다\n\
+        사례 1개를 살펴보았습니다: 파일 1개에 잘못 1건\n";
+    assert_eq!((output.status.code(), text(&output).as_str()), (Some(1), expected));
+    let mut bad = plain();
+    bad.as_object_mut().unwrap().remove("id");
+    place.write("bad.json", bad.to_string());
+    let said = text(&run(&["lint", "bad.json"], &place));
+    assert!(said.starts_with("bad.json:1: (문서) `id` 이 빠졌습니다\n"), "{said}");
+    let rows: Value = serde_json::from_str(&text(&run(&["lint", "bad.json", "-f", "json"], &place))).unwrap();
+    assert_eq!(rows[0]["pointer"], "");
+}
+
+#[test]
 fn lint_takes_folders_and_tells_of_what_it_cannot_read() {
     let cases = repository().join("fixtures/eval/cases");
     let output = program().args(["eval", "case", "lint"]).arg(cases).output().unwrap();
@@ -105,7 +122,9 @@ fn nothing_is_frozen_when_one_case_is_wrong_and_an_empty_store_says_so() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output).contains("형식이 공개되지 않아"), "{}", text(&output));
     assert!(!place.db().exists());
-    assert_eq!(run(&["list"], &place).status.code(), Some(3), "no store");
+    let none = run(&["list"], &place);
+    assert_eq!(none.status.code(), Some(3), "no store");
+    assert!(told(&none).contains("eval init") && !told(&none).contains("ingest"), "{}", told(&none));
     let store = taco_trace::store::Store::open(&place.db()).unwrap();
     drop(store);
     assert_eq!(text(&run(&["list"], &place)), "고정한 사례가 없습니다.\n");

@@ -269,11 +269,52 @@ fn token_is_shown_once_and_kept_as_its_hash_only() {
 }
 
 #[test]
+fn token_that_could_not_be_written_is_taken_back() {
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
+        println!("skipped: there is no /dev/full");
+        return;
+    };
+    let lab = lab();
+    let mut command = program();
+    command.args(["eval", "token", "issue", "--label", "l", "--expires", "9", "--db"]).arg(lab.place.db());
+    let output = command.stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    let rows = lab.place.rows(
+        "SELECT t.token_id, r.token_id = t.token_id FROM eval_tokens t
+         LEFT JOIN eval_token_revocations r ON r.token_id = t.token_id",
+    );
+    let id = rows[0].strip_suffix("|true").unwrap_or_else(|| panic!("{rows:?}"));
+    let said = told(&output);
+    assert!(said.contains(&format!("취소했습니다: `{id}`")) && !said.contains("발급했습니다"), "{said}");
+}
+
+#[test]
+fn project_of_a_token_and_of_the_gate_may_be_named_by_its_file() {
+    let lab = lab();
+    let file = lab.place.write("p.toml", "[project]\nid='p'\ncases='c'\n[targets.t]\nkind='script'\nscripts='s'\n");
+    let file = file.to_str().unwrap();
+    lab.said(&["token", "issue", "--label", "l", "--expires", "9", "-p", file], 0);
+    lab.said(&["token", "issue", "--label", "l", "--expires", "9", "-p", "p"], 0);
+    assert_eq!(lab.place.rows("SELECT DISTINCT project_id FROM eval_tokens"), ["p"]);
+    let hash = super::hash('9');
+    let by_name = lab.eval(&["gate", "--config-hash", &hash, "-p", "p"]);
+    let by_file = lab.eval(&["gate", "--config-hash", &hash, "-p", file]);
+    assert_eq!((by_name.status.code(), by_name.stdout), (by_file.status.code(), by_file.stdout));
+}
+
+#[test]
 fn time_of_a_token_has_an_end_in_the_future() {
     let lab = lab();
     for wrong in ["0", "-1", "367", "2020-01-01", "2999-01-01", "soon", "", "9999999999999999999"] {
         let output = lab.eval(&["token", "issue", "--label", "l", &format!("--expires={wrong}")]);
         assert_eq!(output.status.code(), Some(2), "{wrong}");
+    }
+    // As a word of its own it is a value too, not an option.
+    for wrong in ["-1", "367"] {
+        let output = lab.eval(&["token", "issue", "--label", "l", "--expires", wrong]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+        let said = told(&output);
+        assert!(said.contains(&format!("`{wrong}`")) && said.contains("1일부터 366일까지"), "{said}");
     }
     for right in ["1", "366", "30d"] {
         lab.said(&["token", "issue", "--label", "l", "--expires", right], 0);

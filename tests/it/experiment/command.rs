@@ -134,6 +134,12 @@ fn agent_over_http_is_asked_and_one_that_only_answers_leaves_checks_open() {
             server.url()
         );
         place.write("taco-eval.toml", &project);
+        for named in
+            [&["target", "check", "t"][..], &["target", "check", "-t", "t"], &["target", "check", "--target", "t"]]
+        {
+            assert_eq!(output(&place, named).status.code(), Some(1), "{named:?}");
+        }
+        assert_eq!(output(&place, &["target", "check", "t", "-t", "t"]).status.code(), Some(2));
         let missing = output(&place, &["target", "check"]);
         assert_eq!(missing.status.code(), Some(1), "{}", told(&missing));
         assert!(text(&missing).contains("TACO_TEST_AUTH"), "{}", text(&missing));

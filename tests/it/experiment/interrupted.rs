@@ -110,6 +110,12 @@ fn cancelled_run_ends_its_trial_and_leaves_the_rest_as_cancelled() {
     model.release(1);
     let mut reading = until(&mut child, "[1/4]");
     model.wait();
+    // Who wants the store meanwhile is told what holds it, and what to do.
+    let held = output(&place, &["list"]);
+    assert_eq!(held.status.code(), Some(3), "{}", told(&held));
+    for word in ["실험 `", "eval cancel"] {
+        assert!(told(&held).contains(word) && !told(&held).contains("ingest"), "{}", told(&held));
+    }
     let other = output(&place, &["cancel", "nothing"]);
     assert_eq!(other.status.code(), Some(2), "{}", told(&other));
     let asked = output(&place, &["cancel"]);
