@@ -153,22 +153,28 @@ fn target(experiment: &Experiment, trials: &[PlannedTrial]) -> ReportTarget {
     }
 }
 
-fn report_trial(
-    trial: &PlannedTrial,
-    case: Option<&Case>,
-    diagnoses: &BTreeMap<String, TraceDiagnosis>,
-) -> ReportTrial {
-    let blocked_proposals = again::blocked_proposals(&trial.events);
-    let undecided = trial.checks.iter().filter(|check| check.verdict != EvalVerdict::Pass);
-    let wanted: BTreeSet<u64> =
-        undecided.flat_map(|check| check.events.iter().copied()).chain(blocked_proposals.iter().copied()).collect();
-    let deciding = trial.events.iter().filter(|event| wanted.contains(&event.seq)).map(|event| ReportEvent {
+/// The events on which checks rest that did not pass, and blocked proposals; with `all` those of every check.
+#[must_use]
+pub fn deciding(trial: &PlannedTrial, all: bool) -> Vec<ReportEvent> {
+    let checks = trial.checks.iter().filter(|check| all || check.verdict != EvalVerdict::Pass);
+    let blocked = again::blocked_proposals(&trial.events);
+    let wanted: BTreeSet<u64> = checks.flat_map(|check| check.events.iter().copied()).chain(blocked).collect();
+    let told = trial.events.iter().filter(|event| wanted.contains(&event.seq)).map(|event| ReportEvent {
         seq: event.seq,
         at_ms: event.at_ms,
         turn: event.turn,
         kind: event.kind.clone(),
         event: serde_json::from_str(&event.event).unwrap_or(Value::Null),
     });
+    told.collect()
+}
+
+fn report_trial(
+    trial: &PlannedTrial,
+    case: Option<&Case>,
+    diagnoses: &BTreeMap<String, TraceDiagnosis>,
+) -> ReportTrial {
+    let blocked_proposals = again::blocked_proposals(&trial.events);
     let traces = trial.traces.iter().map(|(turn, trace_id)| ReportTrace {
         turn: *turn,
         trace_id: trace_id.clone(),
@@ -189,7 +195,7 @@ fn report_trial(
         cost_usd: trial.cost_usd.clone(),
         checks: trial.checks.clone(),
         blocked_proposals,
-        deciding: deciding.collect(),
+        deciding: deciding(trial, false),
         rubric: case.map(|case| case.rubric.iter().map(|item| item.question.clone()).collect()).unwrap_or_default(),
         traces: traces.collect(),
         review: trial.review.clone(),

@@ -74,7 +74,7 @@ enum EvalCommand {
     /// 실험의 보고서를 냅니다: 무엇이 돌았는지, 배포 판단과 까닭, 사례마다의 수, 실패와 그 사건
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Report(report::Args),
-    /// 실패, 판정 불가, 실행 오류, 막힌 제안을 보여주거나, 시험에 대한 검토를 남깁니다
+    /// 실패, 판정 불가, 실행 오류, 막힌 제안이나 시험 하나를 보여주고, 시험에 대한 검토를 남깁니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Review(review::Args),
     /// 설정 해시 하나의 배포 판단을 종료 상태로 답합니다(CI 용)

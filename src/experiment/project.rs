@@ -179,12 +179,21 @@ pub struct ProjectError {
 /// What is wrong with a project file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
-    /// No TOML, an unknown key, or a value of another type: what the parser says, in one line.
-    #[error("{0}")]
-    Syntax(String),
-    /// A key that this kind of target needs.
+    /// No TOML, from this column (counted in characters, from 1) on: what the parser says, in one line.
+    #[error("column {0}: {1}")]
+    Syntax(usize, String),
+    /// A key that is not known here; these are.
+    #[error("{0} is not known")]
+    Unknown(String, Vec<String>),
+    /// A value of another type than the one that is named: `text`, `number`, `whole`, `flag`, `table`, `list`, `other`.
+    #[error("{0} must be a value of the type {1}")]
+    Type(String, &'static str),
+    /// A key with a word that is none of these.
+    #[error("{0} must not be {1}")]
+    Word(String, String, Vec<String>),
+    /// A key that is needed, in all files or by this kind of target.
     #[error("{0} is missing")]
-    Missing(&'static str),
+    Missing(String),
     /// A key that this kind of target does not have.
     #[error("{0} does not belong here")]
     Foreign(&'static str),
@@ -207,7 +216,10 @@ impl Wrong {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Syntax(_) => "syntax",
+            Self::Syntax(..) => "syntax",
+            Self::Unknown(..) => "unknown",
+            Self::Type(..) => "type",
+            Self::Word(..) => "word",
             Self::Missing(_) => "missing",
             Self::Foreign(_) => "foreign",
             Self::Both(..) => "both",
@@ -221,10 +233,22 @@ impl Wrong {
     #[must_use]
     pub fn names(&self) -> (&str, &str) {
         match self {
-            Self::Syntax(message) => ("", message),
-            Self::Missing(key) | Self::Foreign(key) | Self::Amount(key) => (key, ""),
+            Self::Syntax(_, message) => ("", message),
+            Self::Missing(key) | Self::Unknown(key, _) => (key, ""),
+            Self::Type(key, wanted) => (key, wanted),
+            Self::Word(key, value, _) => (key, value),
+            Self::Foreign(key) | Self::Amount(key) => (key, ""),
             Self::Both(one, other) | Self::Range(one, other) => (one, other),
             Self::NoTarget => ("", ""),
+        }
+    }
+
+    /// What could have been written instead.
+    #[must_use]
+    pub fn known(&self) -> &[String] {
+        match self {
+            Self::Unknown(_, known) | Self::Word(_, _, known) => known,
+            _ => &[],
         }
     }
 }
@@ -297,11 +321,52 @@ type Found = (Span, Wrong);
 /// The first thing that is wrong, with its line.
 pub fn parse(text: &str) -> Result<Project, ProjectError> {
     let line = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
-    let raw: RawFile = toml::from_str(text).map_err(|error| ProjectError {
-        line: error.span().map_or(1, |span| line(span.start)),
-        reason: Wrong::Syntax(error.message().split_whitespace().collect::<Vec<_>>().join(" ")),
+    let raw: RawFile = toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        ProjectError { line: line(at), reason: refused(text, at, error.message()) }
     })?;
     project(raw).map_err(|(span, reason)| ProjectError { line: line(span.start), reason })
+}
+
+/// What the parser refused at this place, taken out of its sentence; what cannot be taken apart stays a quotation.
+fn refused(text: &str, at: usize, message: &str) -> Wrong {
+    let mut quoted = message.split('`').skip(1).step_by(2).map(str::to_owned);
+    let first = |quoted: &mut dyn Iterator<Item = String>| quoted.next().unwrap_or_default();
+    if message.starts_with("unknown field ") {
+        return Wrong::Unknown(first(&mut quoted), quoted.collect());
+    }
+    if message.starts_with("missing field ") {
+        return Wrong::Missing(first(&mut quoted));
+    }
+    if message.starts_with("unknown variant ") {
+        return Wrong::Word(key_before(text, at), first(&mut quoted), quoted.collect());
+    }
+    if message.starts_with("invalid type: ") || message.starts_with("invalid value: ") {
+        let expected = message.rsplit_once(", expected ").map_or("", |(_, expected)| expected);
+        let types = [
+            ("text", &["string"][..]),
+            ("number", &["f64", "float"]),
+            ("whole", &["i64", "u64", "integer"]),
+            ("flag", &["bool"]),
+            ("table", &["struct", "map", "table"]),
+            ("list", &["sequence", "array"]),
+        ];
+        let wanted = types.into_iter().find(|(_, words)| words.iter().any(|word| expected.contains(word)));
+        return Wrong::Type(key_before(text, at), wanted.map_or("other", |(wanted, _)| wanted));
+    }
+    let begin = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+    let column = text.get(begin..at).map_or(0, |before| before.chars().count()) + 1;
+    Wrong::Syntax(column, message.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The key whose value stands at this place, or the table that is headed there.
+fn key_before(text: &str, at: usize) -> String {
+    let begin = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+    let whole = text.get(begin..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    let before = text.get(begin..at).unwrap_or_default().trim_end().trim_end_matches('=');
+    let key = if before.trim().is_empty() { whole.split('=').next().unwrap_or_default() } else { before };
+    let key = key.rsplit(['{', ',']).next().unwrap_or_default();
+    key.trim().trim_matches(['[', ']', '"', '\'']).trim().to_owned()
 }
 
 fn project(raw: RawFile) -> Result<Project, Found> {
@@ -359,7 +424,7 @@ fn project(raw: RawFile) -> Result<Project, Found> {
 }
 
 fn filled(text: &Spanned<String>, key: &'static str) -> Result<(), Found> {
-    if text.get_ref().trim().is_empty() { Err((text.span(), Wrong::Missing(key))) } else { Ok(()) }
+    if text.get_ref().trim().is_empty() { Err((text.span(), Wrong::Missing(key.to_owned()))) } else { Ok(()) }
 }
 
 /// Dollars, as a text or as a number.
@@ -376,7 +441,7 @@ fn amount(value: &Spanned<toml::Value>, key: &'static str) -> Result<Usd, Found>
 fn target(span: Span, raw: RawTarget) -> Result<TargetSetup, Found> {
     foreign(&raw)?;
     let needed = |value: Option<Spanned<String>>, key: &'static str| {
-        let value = value.ok_or((span.clone(), Wrong::Missing(key)))?;
+        let value = value.ok_or((span.clone(), Wrong::Missing(key.to_owned())))?;
         filled(&value, key)?;
         Ok(value.into_inner())
     };
@@ -399,7 +464,7 @@ fn target(span: Span, raw: RawTarget) -> Result<TargetSetup, Found> {
                     _ => return Err((tokens.span(), Wrong::Range("max_tokens", "1..4294967295"))),
                 },
             };
-            let provider = raw.provider.ok_or((span.clone(), Wrong::Missing("provider")))?;
+            let provider = raw.provider.ok_or((span.clone(), Wrong::Missing("provider".to_owned())))?;
             Ok(TargetSetup::Reference(ReferenceSetup {
                 provider: provider.into_inner(),
                 base_url: raw.base_url.map(Spanned::into_inner),
@@ -419,9 +484,9 @@ fn target(span: Span, raw: RawTarget) -> Result<TargetSetup, Found> {
                     Some(AuthSetup { header: header.into_inner(), value: AuthValue::File(file.into_inner()) })
                 }
                 (_, Some(_), Some(file)) => return Err((file.span(), Wrong::Both("auth_env", "auth_file"))),
-                (Some(header), None, None) => return Err((header.span(), Wrong::Missing("auth_env"))),
+                (Some(header), None, None) => return Err((header.span(), Wrong::Missing("auth_env".to_owned()))),
                 (None, Some(value), None) | (None, None, Some(value)) => {
-                    return Err((value.span(), Wrong::Missing("auth_header")));
+                    return Err((value.span(), Wrong::Missing("auth_header".to_owned())));
                 }
             };
             Ok(TargetSetup::Http(HttpSetup {

@@ -23,9 +23,9 @@ use crate::model::eval_report::{EvalReport, ReportEvent};
 pub use gate::{gate_json, gate_refusal, gate_words, listening, open_to_all, served, store_failed};
 pub use gate::{token_issued, token_revoked, tokens};
 pub use html::html;
-pub use json::json;
+pub use json::{json, kept_json, review_json, trial_json};
 pub use junit::junit;
-pub use review::{ReviewKept, kept, review};
+pub use review::{ReviewKept, kept, review, reviewed_trial};
 
 /// Characters of a value that a report quotes.
 const VALUE_CHARS: usize = 600;

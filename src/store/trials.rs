@@ -222,6 +222,21 @@ impl Store {
         })
     }
 
+    /// What people said of a trial, the oldest first.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn trial_reviews(&self, trial_id: &str) -> Result<Vec<TrialReview>, StoreError> {
+        self.rows(include_str!("../../sql/queries/eval_reviews_of.sql"), params![trial_id], |row| {
+            Ok(TrialReview {
+                opinion: known(row, 0, Opinion::from_name)?,
+                note: row.get(1)?,
+                reviewer: row.get(2)?,
+                reviewed_at: row.get(3)?,
+            })
+        })
+    }
+
     /// Keeps a token.
     ///
     /// # Errors

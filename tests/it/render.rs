@@ -266,7 +266,7 @@ fn every_text_is_there_and_polite() {
                  draft_model_unused model_record_unused eval_no_project eval_project eval_target_unknown \
                  eval_target_needed eval_case_twice eval_case_lost eval_script eval_no_script eval_auth_missing \
                  eval_no_price eval_target eval_sandbox eval_sandbox_url eval_init_exists eval_config_changed eval_not_running \
-                 eval_token_not_told eval_store_locked eval_store_missing"
+                 eval_token_not_told eval_store_locked eval_store_missing eval_traces_not_written"
         .split_whitespace()
     {
         let told = errors::error(&texts, kind, &BTreeMap::new());

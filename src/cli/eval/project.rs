@@ -20,10 +20,12 @@ use crate::eval::freeze::freeze;
 use crate::eval::script::Script;
 use crate::experiment::config::Contents;
 use crate::experiment::project::{
-    AuthSetup, AuthValue, FILE, HttpSetup, Project, Prompt, Provider, ReferenceSetup, ScriptSetup, TargetSetup, parse,
+    AuthSetup, AuthValue, FILE, HttpSetup, Project, Prompt, Provider, ReferenceSetup, ScriptSetup, TargetSetup, Wrong,
+    parse,
 };
 use crate::experiment::target::{AgentTarget, ReferenceTarget, ScriptTarget, Target};
 use crate::model::{CaseProblem, FrozenCase};
+use crate::near::near;
 use crate::reference::default_prompt;
 use crate::sandbox::{Clock, Limits as SandboxLimits, Sandbox, Setup as SandboxSetup, StartError};
 use crate::target::address::system;
@@ -57,7 +59,15 @@ impl ProjectArg {
         })?;
         let project = parse(&text).map_err(|error| {
             let (name, message) = error.reason.names();
+            let known = error.reason.known();
+            let column = if let Wrong::Syntax(column, _) = &error.reason { column.to_string() } else { String::new() };
             Failure::unreadable("eval_project")
+                .with("column", column)
+                .with(
+                    "near",
+                    near(if message.is_empty() { name } else { message }, known.iter().map(String::as_str)).join(", "),
+                )
+                .with("known", known.join(", "))
                 .with("path", self.project.display())
                 .with("line", error.line)
                 .with("problem", error.reason.code())

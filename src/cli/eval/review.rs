@@ -4,8 +4,8 @@ use super::super::failure::Failure;
 use super::super::load::{self, StoreArg};
 use super::super::review::person;
 use super::super::{exit, terminal};
-use super::report;
-use crate::eval_report::decide_again;
+use super::{Format, FormatArg, report};
+use crate::eval_report::{decide_again, deciding};
 use crate::model::{Opinion, TrialReview, is_blank};
 use crate::render::{Texts, eval_report as words};
 use crate::store::{Store, korean_time};
@@ -13,14 +13,15 @@ use crate::store::{Store, korean_time};
 /// `taco-trace eval review` 의 인자
 #[derive(Debug, clap::Args)]
 #[command(
-    group = clap::ArgGroup::new("opinion").args(["agree", "disagree", "doubt"]).requires("trial"),
+    group = clap::ArgGroup::new("opinion").args(["agree", "disagree", "doubt"]).requires_all(["trial", "note"]),
     after_help = "예: taco-trace eval review t_4f2a --doubt --note \"수신자를 잘못 알려 주었습니다\"\n\n\
+        시험만 적으면 그 시험의 판정, 모든 검사와 판정한 사건, 지금까지의 검토를 보여줍니다.\n\
         시험을 적지 않으면 실패, 판정 불가, 실행 오류, 막힌 제안을 판정한 사건과 함께 보여줍니다.\n\
         검토는 판정 곁에 남고 판정을 바꾸지 않습니다. --doubt 는 배포 판단을 다시 정할 때 검토 필요로 이어집니다."
 )]
 pub(crate) struct Args {
-    /// 검토할 시험(앞부분만 적어도 됩니다)
-    #[arg(help_heading = "인자", value_name = "시험", requires_all = ["opinion", "note"])]
+    /// 볼 시험, 또는 검토할 시험(앞부분만 적어도 됩니다)
+    #[arg(help_heading = "인자", value_name = "시험")]
     trial: Option<String>,
     /// 판정에 동의합니다
     #[arg(long)]
@@ -32,10 +33,10 @@ pub(crate) struct Args {
     #[arg(long)]
     doubt: bool,
     /// 까닭
-    #[arg(long, value_name = "글", requires = "trial")]
+    #[arg(long, value_name = "글", requires = "opinion")]
     note: Option<String>,
     /// 검토한 사람(없으면 로그인 이름)
-    #[arg(long, value_name = "이름", requires = "trial")]
+    #[arg(long, value_name = "이름", requires = "opinion")]
     reviewer: Option<String>,
     /// 목록을 볼 실험(앞부분만 적어도 됩니다). 없으면 가장 새로운 후보 실험
     #[arg(long, value_name = "실험", conflicts_with = "trial")]
@@ -44,13 +45,16 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "trial")]
     all: bool,
     #[command(flatten)]
+    output: FormatArg,
+    #[command(flatten)]
     store: StoreArg,
 }
 
 /// Shows what is to be reviewed, or keeps a review.
 pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     match &args.trial {
-        Some(trial) => keep(texts, args, trial),
+        Some(trial) if args.agree || args.disagree || args.doubt => keep(texts, args, trial),
+        Some(trial) => show(texts, args, trial),
         None => list(texts, args),
     }
 }
@@ -61,7 +65,36 @@ fn list(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     let experiment = report::chosen(&experiments, args.experiment.as_deref())?;
     let made = report::made(texts, &store, &experiments, experiment)?;
     drop(store);
-    terminal::write_result(&words::review(texts, &made, args.all, terminal::plain_style()), None)?;
+    let text = match args.output.format {
+        Format::Table => words::review(texts, &made, args.all, terminal::plain_style()),
+        Format::Json => words::review_json(texts, &made, args.all),
+    };
+    terminal::write_result(&text, None)?;
+    Ok(exit::OK)
+}
+
+/// Shows one trial, whatever its verdict.
+fn show(texts: &Texts, args: &Args, trial: &str) -> anyhow::Result<u8> {
+    let store = args.store.open_to_read()?;
+    let (trial_id, experiment_id) = one_trial(&store, trial)?;
+    let experiments = store.experiments().map_err(Failure::from)?;
+    let experiment = report::chosen(&experiments, Some(&experiment_id))?;
+    let made = report::made(texts, &store, &experiments, experiment)?;
+    let planned = store.planned_trials(&experiment_id).map_err(Failure::from)?;
+    let is_it = |id: &Option<String>| id.as_deref() == Some(trial_id.as_str());
+    let told = made.trials.into_iter().find(|one| is_it(&one.trial_id));
+    let kept = planned.iter().find(|one| is_it(&one.trial_id));
+    let (Some(mut told), Some(kept)) = (told, kept) else {
+        return Err(Failure::usage("eval_trial_superseded").with("value", trial_id).into());
+    };
+    told.deciding = deciding(kept, true);
+    let reviews = store.trial_reviews(&trial_id).map_err(Failure::from)?;
+    drop(store);
+    let text = match args.output.format {
+        Format::Table => words::reviewed_trial(texts, &told, &reviews, terminal::plain_style()),
+        Format::Json => words::trial_json(texts, &experiment_id, &told, &reviews),
+    };
+    terminal::write_result(&text, None)?;
     Ok(exit::OK)
 }
 
@@ -103,7 +136,11 @@ fn keep(texts: &Texts, args: &Args, trial: &str) -> anyhow::Result<u8> {
         before: before.map(|kept| kept.decided.decision),
         after: after.map(|kept| kept.decided.decision),
     };
-    terminal::write_done(&words::kept(texts, kept))?;
+    let text = match args.output.format {
+        Format::Table => words::kept(texts, kept),
+        Format::Json => words::kept_json(kept),
+    };
+    terminal::write_done(&text)?;
     Ok(exit::OK)
 }
 

@@ -68,7 +68,7 @@ pub(crate) struct Args {
     /// 모델에 보내는 요청을 이 수까지만(다시 보낸 것도 셉니다)
     #[arg(long, value_name = "수")]
     max_calls: Option<u64>,
-    /// 시험이 남긴 트레이스(OTLP JSON 줄)를 이 파일 끝에도 덧붙입니다
+    /// 시험이 남긴 트레이스(OTLP JSON 줄)를 이 파일 끝에도 덧붙입니다. 끝난 실험을 --resume 하면 모두 다시 씁니다
     #[arg(long, value_name = "파일")]
     traces: Option<PathBuf>,
     /// 저장소 파일(기본 taco.duckdb). 없으면 만듭니다
@@ -212,22 +212,18 @@ fn checked_config(
 
 fn go(texts: &Texts, args: &Args, opened: &Opened, store: &Store, job: Job<'_>, budget: &Budget) -> anyhow::Result<u8> {
     let Job { experiment, setup, cases, contents, is_kept } = job;
-    // Before anything is kept: a target that cannot be asked begins no experiment.
-    let target = opened.build(setup, contents, budget)?;
+    let made = store.trials_of(&experiment.experiment_id).map_err(Failure::from)?;
+    let left = plan::left(&experiment.experiment_id, &cases, experiment.trials, &made, args.retry_errors);
+    let is_done = left.tasks.is_empty() && left.interrupted.is_empty();
+    // Before anything is kept: a target that cannot be asked begins no experiment. One that is done asks none.
+    let target = if is_done { None } else { Some(opened.build(setup, contents, budget)?) };
+    let mut file = args.traces.as_deref().map(traces::open).transpose()?;
     let stop = Stop::on_signals()?;
     let control = Control::begin(&args.db, &experiment.experiment_id)?;
     if !is_kept {
         store.keep_project(&opened.project.id, &opened.project.name, &experiment.started_at).map_err(Failure::from)?;
         store.begin_experiment(&experiment).map_err(Failure::from)?;
     }
-    let made = store.trials_of(&experiment.experiment_id).map_err(Failure::from)?;
-    let left = plan::left(&experiment.experiment_id, &cases, experiment.trials, &made, args.retry_errors);
-    let engine_setup = engine::Setup {
-        experiment_id: &experiment.experiment_id,
-        target_name: &experiment.target,
-        target: &*target,
-        concurrency: args.concurrency.unwrap_or(opened.project.concurrency),
-    };
     let mut keeper = Keeper {
         texts,
         store,
@@ -238,19 +234,46 @@ fn go(texts: &Texts, args: &Args, opened: &Opened, store: &Store, job: Job<'_>, 
         quiet: args.quiet,
     };
     keeper.say(&words::begun(texts, &experiment, left.tasks.len(), is_kept));
+    let mut summary = Summary::default();
+    if let Some(target) = target {
+        let engine_setup = engine::Setup {
+            experiment_id: &experiment.experiment_id,
+            target_name: &experiment.target,
+            target: &*target,
+            concurrency: args.concurrency.unwrap_or(opened.project.concurrency),
+        };
+        summary = make(engine_setup, left, &cases, &mut keeper)?;
+        // A target of ours gives its sandbox up before anything else is done.
+    }
+    let lacked = traces::keep(texts, store, &experiment, &cases)?;
+    let (kept, trials) = decide(store, &experiment).map_err(Failure::from)?;
+    let written = match (&mut file, &args.traces) {
+        (Some(file), Some(path)) => {
+            // Of an experiment that was done before all are wanted again.
+            let lines = if is_kept && is_done { traces::all(store, &experiment)? } else { lacked };
+            traces::write(file, path, &experiment, &lines)
+        }
+        _ => Ok(()),
+    };
+    tell(texts, args, store, &experiment, (&kept, &trials), &summary, budget)?;
+    written?;
+    Ok(super::status(kept.decided.decision))
+}
+
+/// Ends what an interruption left, and makes the trials that are left.
+fn make(
+    engine_setup: engine::Setup<'_>,
+    left: plan::Left,
+    cases: &[Arc<Case>],
+    keeper: &mut Keeper<'_>,
+) -> Result<Summary, Failure> {
     for trial in &left.interrupted {
         let Some(case) = cases.iter().find(|case| case.id == trial.start.case_id) else { continue };
         let TrialStart { trial_id, trial: number, attempt, .. } = trial.start.clone();
         let task = Task { trial_id, case: Arc::clone(case), trial: number, attempt };
-        engine::end_interrupted(engine_setup, &task, &trial.start, &mut keeper).map_err(Failure::from)?;
+        engine::end_interrupted(engine_setup, &task, &trial.start, keeper)?;
     }
-    let summary = engine::run(engine_setup, left.tasks, &mut keeper).map_err(Failure::from)?;
-    // A target of ours gives its sandbox up before anything else is done.
-    drop(target);
-    traces::keep(texts, store, &experiment, &cases, args.traces.as_deref())?;
-    let (kept, trials) = decide(store, &experiment).map_err(Failure::from)?;
-    tell(texts, args, store, &experiment, (&kept, &trials), &summary, budget)?;
-    Ok(super::status(kept.decided.decision))
+    Ok(engine::run(engine_setup, left.tasks, keeper)?)
 }
 
 /// Works the decision out and keeps it; with the trials that it rests on.

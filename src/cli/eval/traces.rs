@@ -1,6 +1,7 @@
 //! Trials as traces: their lines into a file and into the store.
 
 use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,12 +16,15 @@ use crate::ingest::convention::Conventions;
 use crate::ingest::document::MissingStatus;
 use crate::ingest::tools::{ToolDefaults, parse_tools};
 use crate::ingest::{self, Batch, ChatCalls, Options, Start};
-use crate::model::{Experiment, Issue};
+use crate::model::{Experiment, Issue, TrialStart};
 use crate::render::{Texts, issues};
 use crate::store::{SourceIdentity, Store, StoreError};
 
-/// Writes the trials of an experiment whose traces the store does not have: to `file`, when there is one, behind what
-/// it holds, and into the store, each judged by the contracts of its case. The tools in force stay as they are.
+/// Lines of traces, by case.
+pub(super) type Lines = BTreeMap<String, String>;
+
+/// Puts the trials of an experiment whose traces the store does not have into it, each judged by the contracts of its
+/// case, and returns their lines. The tools in force stay as they are.
 ///
 /// Lines follow from what was kept of a trial, so that what an interruption left out is made up for by the next run.
 pub(super) fn keep(
@@ -28,11 +32,26 @@ pub(super) fn keep(
     store: &Store,
     experiment: &Experiment,
     cases: &[Arc<Case>],
-    file: Option<&Path>,
-) -> anyhow::Result<()> {
-    let mut by_case: BTreeMap<String, String> = BTreeMap::new();
-    for start in store.trials_without_runs(&experiment.experiment_id).map_err(Failure::from)? {
-        let kept = store.events_of(&start.trial_id).map_err(Failure::from)?;
+) -> Result<Lines, Failure> {
+    let lines = lines(store, experiment, &store.trials_without_runs(&experiment.experiment_id)?)?;
+    for case in cases {
+        let Some(lines) = lines.get(&case.id) else { continue };
+        ingest_lines(texts, store, experiment, case, lines)?;
+    }
+    Ok(lines)
+}
+
+/// The lines of all trials of an experiment that ended.
+pub(super) fn all(store: &Store, experiment: &Experiment) -> Result<Lines, Failure> {
+    let made = store.trials_of(&experiment.experiment_id)?;
+    let ended: Vec<TrialStart> = made.into_iter().filter(|one| one.end.is_some()).map(|one| one.start).collect();
+    lines(store, experiment, &ended)
+}
+
+fn lines(store: &Store, experiment: &Experiment, trials: &[TrialStart]) -> Result<Lines, Failure> {
+    let mut by_case = Lines::new();
+    for start in trials {
+        let kept = store.events_of(&start.trial_id)?;
         let events: Vec<Event> = kept.iter().filter_map(|event| serde_json::from_str(&event.event).ok()).collect();
         let about = About { trial_id: &start.trial_id, target: &experiment.target, started_ns: start.started_ns };
         let lines = by_case.entry(start.case_id.clone()).or_default();
@@ -41,18 +60,25 @@ pub(super) fn keep(
             lines.push('\n');
         }
     }
-    if let Some(path) = file {
-        let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
-        let mut opened = opened.map_err(|error| terminal::not_written(Some(path), error))?;
-        for lines in by_case.values() {
-            opened.write_all(lines.as_bytes()).map_err(|error| terminal::not_appended(path, error))?;
-        }
-    }
-    for case in cases {
-        let Some(lines) = by_case.get(&case.id) else { continue };
-        ingest_lines(texts, store, experiment, case, lines).map_err(Failure::from)?;
-    }
-    Ok(())
+    Ok(by_case)
+}
+
+/// Opens the file behind whose end lines are to be written. Before trials are made, so that a place that cannot be
+/// written to costs nothing.
+pub(super) fn open(path: &Path) -> anyhow::Result<File> {
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    opened.map_err(|error| terminal::not_written(Some(path), error))
+}
+
+/// Writes lines behind the end of a file. Should it fail, nothing is lost, and nothing is to be tried again.
+pub(super) fn write(file: &mut File, path: &Path, experiment: &Experiment, lines: &Lines) -> Result<(), Failure> {
+    let mut lines = lines.values();
+    lines.try_for_each(|lines| file.write_all(lines.as_bytes())).map_err(|error| {
+        Failure::unreadable("eval_traces_not_written")
+            .with("path", path.display())
+            .with("name", &experiment.experiment_id)
+            .with("message", error)
+    })
 }
 
 fn ingest_lines(

@@ -2,10 +2,10 @@
 
 use minijinja::context;
 
-use super::view::{TrialView, trial};
+use super::view::{TrialView, said, trial};
 use super::{coded, phrase};
-use crate::model::eval_report::EvalReport;
-use crate::model::{EvalDecision, EvalVerdict, Opinion};
+use crate::model::eval_report::{EvalReport, ReportTrial};
+use crate::model::{EvalDecision, EvalVerdict, Opinion, TrialReview};
 use crate::render::Texts;
 use crate::render::eval;
 use crate::render::layout::{Style, plain_short, wrap_lines};
@@ -23,19 +23,28 @@ pub fn review(texts: &Texts, report: &EvalReport, all: bool, style: Style) -> St
     let experiment = plain_short(&report.experiment.experiment_id, NAME_CHARS);
     let mut out = phrase(texts, "review_head", context! { experiment, count => trials.len() }) + "\n";
     for told in &trials {
-        out += &one(texts, told);
+        out += &one(texts, told, false, told.review.as_slice());
     }
     out += &("\n".to_owned() + &phrase(texts, "review_foot", context! {}) + "\n");
     wrap_lines(&out, style.cells())
 }
 
-fn one(texts: &Texts, told: &TrialView) -> String {
+/// One trial: its verdict, every check with the events that decided it, and what people said, the oldest first.
+#[must_use]
+pub fn reviewed_trial(texts: &Texts, one: &ReportTrial, reviews: &[TrialReview], style: Style) -> String {
+    let reviews: Vec<String> = reviews.iter().map(|review| said(texts, review)).collect();
+    let told = self::one(texts, &trial(texts, one), true, &reviews);
+    let foot = phrase(texts, "review_foot", context! {});
+    wrap_lines(&format!("{}\n{foot}\n", told.trim_start()), style.cells())
+}
+
+fn one(texts: &Texts, told: &TrialView, all_checks: bool, reviews: &[String]) -> String {
     let word = |key: &str| phrase(texts, key, context! {});
     let mut lines = vec![String::new(), format!("{}  {} — {}", told.trial_id, told.name, told.verdict)];
     if !told.case_name.is_empty() {
         lines.push(format!("  {}", told.case_name));
     }
-    for check in told.checks.iter().filter(|check| check.code != EvalVerdict::Pass.as_str()) {
+    for check in told.checks.iter().filter(|check| all_checks || check.code != EvalVerdict::Pass.as_str()) {
         let severity = if check.is_critical { format!(" ({})", check.severity) } else { String::new() };
         let events = if check.events.is_empty() { String::new() } else { format!(" [{}]", check.events) };
         lines.push(format!("  {} {}{severity}: {}{events}", check.verdict, check.id, check.reason));
@@ -51,9 +60,7 @@ fn one(texts: &Texts, told: &TrialView) -> String {
         lines.push(format!("  {}", word("review_rubric")));
         lines.extend(told.rubric.iter().map(|question| format!("    - {question}")));
     }
-    if let Some(said) = &told.review {
-        lines.push(format!("  {}: {said}", word("review_said")));
-    }
+    lines.extend(reviews.iter().map(|said| format!("  {}: {said}", word("review_said"))));
     lines.join("\n") + "\n"
 }
 

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::{chance, check_reason, check_text, claim, coded, decision_reason, decision_text, event, kind, kind_text};
 use super::{dollars, has_pairs, not_compared, percent, phrase};
-use crate::model::EvalVerdict;
 use crate::model::eval::{CaseFigures, Figures};
 use crate::model::eval_report::{EvalReport, ReportTrace, ReportTrial};
+use crate::model::{EvalVerdict, TrialReview};
 use crate::render::Texts;
 use crate::render::eval;
 use crate::render::layout::{plain_short, thousands};
@@ -257,13 +257,16 @@ pub(super) fn trial_name(texts: &Texts, trial: &ReportTrial) -> String {
 
 /// What a person said of a trial.
 pub(super) fn reviewed(texts: &Texts, trial: &ReportTrial) -> Option<String> {
-    trial.review.as_ref().map(|review| {
-        let values = context! {
-            opinion => coded(texts, "opinion", review.opinion.as_str()), reviewer => name(&review.reviewer),
-            at => short_time(&review.reviewed_at), note => plain_short(&review.note, super::VALUE_CHARS),
-        };
-        phrase(texts, "reviewed", values)
-    })
+    trial.review.as_ref().map(|review| said(texts, review))
+}
+
+/// A review in one line.
+pub(super) fn said(texts: &Texts, review: &TrialReview) -> String {
+    let values = context! {
+        opinion => coded(texts, "opinion", review.opinion.as_str()), reviewer => name(&review.reviewer),
+        at => short_time(&review.reviewed_at), note => plain_short(&review.note, super::VALUE_CHARS),
+    };
+    phrase(texts, "reviewed", values)
 }
 
 /// The verdict of a trial, or how far it came.

@@ -53,6 +53,45 @@ fn list_has_failures_unknown_errors_and_blocked_proposals_with_their_events() {
 }
 
 #[test]
+fn one_trial_is_shown_with_all_its_checks_and_everything_that_was_said() {
+    let lab = Lab::new();
+    lab.experiment("x1", &["a", "b"], |_| ());
+    let mut end = ended(EvalVerdict::Fail);
+    end.checks = vec![check("first", EvalVerdict::Pass), check("second", EvalVerdict::Fail)];
+    end.events.push(event(2, r#"{"kind":"answer","text":"둘째"}"#));
+    end.checks[1].events = vec![2];
+    let trial = lab.trial("x1", "a", 1, end);
+    let open = lab.begin("x1", "b", 1, 1);
+    for (opinion, note) in [("--agree", "처음"), ("--doubt", "다음")] {
+        lab.said(&["review", &trial, opinion, "--note", note, "--reviewer", "r"], 0);
+    }
+    let said = lab.said(&["review", "t_x1_a"], 0);
+    assert!(said.starts_with(&format!("{trial}  a · 1번째 — 실패\n")), "{said}");
+    for shown in [
+        "  통과 first: 조건을 충족했습니다 [1]\n",
+        "  실패 second: 답변에 있어야 할 말이 없습니다 [2]\n",
+        "    1. 답변: “답”\n    2. 답변: “둘째”\n",
+        "  검토: 판정에 동의함 — r, ",
+        "  검토: 의미를 의심함 — r, ",
+    ] {
+        assert!(said.contains(shown), "{shown}\n---\n{said}");
+    }
+    assert!(said.find("처음").unwrap() < said.find("다음").unwrap(), "{said}");
+    let json = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&lab.said(&[args, &["-f", "json"]].concat(), 0)).unwrap()
+    };
+    let one = json(&["review", &trial]);
+    assert_eq!((&one["trial_id"], &one["experiment_id"]), (&trial.as_str().into(), &"x1".into()));
+    assert_eq!((one["reviews"][1]["note"].as_str(), one["deciding"][0]["seq"].as_u64()), (Some("다음"), Some(1)));
+    assert_eq!(one["checks"][1]["verdict_label"], "실패");
+    let listed = json(&["review"]);
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["trial_id"]), (1, &trial.as_str().into()));
+    let kept = json(&["review", &trial, "--agree", "--note", "n"]);
+    assert_eq!((&kept["opinion"], &kept["verdict"]), (&"agree".into(), &"FAIL".into()));
+    assert!(lab.said(&["review", &open], 0).contains("끝나지 않음"));
+}
+
+#[test]
 fn nothing_to_look_at_is_said_so() {
     let lab = Lab::new();
     lab.experiment("x1", &["a"], |_| ());
@@ -138,7 +177,6 @@ fn review_is_refused_without_trial_opinion_or_note() {
     let open = lab.begin("x1", "c", 1, 1);
     for args in [
         &["review", "--doubt", "--note", "n"][..],
-        &["review", &trial],
         &["review", &trial, "--doubt"],
         &["review", &trial, "--note", "n"],
         &["review", &trial, "--doubt", "--agree", "--note", "n"],

@@ -94,6 +94,37 @@ fn run_keeps_everything_and_its_exit_status_is_the_decision() {
 }
 
 #[test]
+fn traces_that_could_not_be_written_come_out_again_and_nothing_is_tried_twice() {
+    let place = fixtures(&[("good", ".pass.json")]);
+    let nowhere = output(&place, &["run", "--traces", "nowhere/t.jsonl"]);
+    assert_eq!(nowhere.status.code(), Some(3), "{}", told(&nowhere));
+    let begun = "SELECT COUNT(*) FROM eval_experiments";
+    assert_eq!(place.rows(begun), ["0"], "nothing was tried");
+    if !std::path::Path::new("/dev/full").exists() {
+        println!("skipped: there is no /dev/full");
+        return;
+    }
+    let full = output(&place, &["run", "-q", "--traces", "/dev/full"]);
+    assert_eq!(full.status.code(), Some(3), "{}", told(&full));
+    assert!(text(&full).contains("배포 판단: 통과 후보"), "what came out of it is told: {}", text(&full));
+    let id = place.rows("SELECT experiment_id FROM eval_experiments").remove(0);
+    let hint = format!("eval run --resume {id} --traces");
+    assert!(told(&full).contains(&hint) && !told(&full).contains("같은 명령"), "{}", told(&full));
+    let trials = "SELECT COUNT(*), COUNT(DISTINCT trial_id) FROM eval_trial_starts";
+    let spans = "SELECT COUNT(*), COUNT(DISTINCT trace_id) FROM spans";
+    let (made, kept) = (place.rows(trials), place.rows(spans));
+    let again = output(&place, &["run", "-q", "--resume", &id, "--traces", "t.jsonl"]);
+    assert_eq!((again.status.code(), told(&again).as_str()), (Some(0), ""), "{}", text(&again));
+    assert_eq!((place.rows(trials), place.rows(spans)), (made, kept));
+    // The file holds what a run writes that meets no full disk.
+    let whole = output(&place, &["run", "-q", "--traces", "u.jsonl"]);
+    assert_eq!(whole.status.code(), Some(0), "{}", told(&whole));
+    let lines = |name: &str| fs::read_to_string(place.path(name)).unwrap().lines().count();
+    assert!(lines("t.jsonl") >= 16);
+    assert_eq!(lines("t.jsonl"), lines("u.jsonl"));
+}
+
+#[test]
 fn candidate_is_compared_with_the_newest_baseline_of_the_same_cases() {
     let place = fixtures(&[("good", ".pass.json"), ("bad", ".fail.json")]);
     let first = json(&place, &["run", "--target", "bad", "--baseline"]);
@@ -204,6 +235,23 @@ fn what_cannot_be_used_is_told_before_a_store_is_made() {
         ("no file", None, 3, "프로젝트 파일이 없습니다"),
         ("a line", Some("[project]\nid = 1\n"), 3, "taco-eval.toml:2"),
         ("a key", Some("[project]\nid='a'\ncases='c'\n[targets.t]\nkind='script'\n"), 3, "`scripts` 이 없습니다"),
+        ("a type", Some("[project]\nid = 1\n"), 3, "`id` 의 값은 따옴표로 묶은 글이어야 합니다"),
+        (
+            "a name",
+            Some("[project]\nid='a'\ncase='c'\n"),
+            3,
+            "taco-eval.toml:3` 모르는 이름입니다: `case`\n도움말: `cases`",
+        ),
+        ("no name", Some("[project]\nid='a'\ncases='c'\nzzz=1\n"), 3, "쓸 수 있는 이름은 id, name, cases"),
+        (
+            "a word",
+            Some("[project]\nid='a'\ncases='c'\n[targets.t]\nkind='htp'\n"),
+            3,
+            "`kind` 에 쓸 수 없는 값입니다: `htp`\n도움말: `http`",
+        ),
+        ("a need", Some("[project]\ncases='c'\n"), 3, "taco-eval.toml:1` `id` 이 없습니다"),
+        ("no TOML", Some("[project]\nid = 'a\n"), 3, "taco-eval.toml:2:"),
+        ("no TOML in Korean", Some("[project]\nid = 'a\n"), 3, "TOML 문법에 맞지 않습니다"),
         ("cases", Some("[project]\nid='a'\ncases='c'\n[targets.t]\nkind='script'\nscripts='s'\n"), 3, "파일"),
     ] {
         if let Some(text) = project {

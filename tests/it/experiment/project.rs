@@ -110,14 +110,19 @@ fn shipped_example_is_read() {
 /// Each text put in the place of another, with the line and the code of what is wrong.
 #[test]
 fn mistakes_are_refused_with_their_line() {
-    let table: [(&str, &str, usize, &str); 24] = [
+    let table: [(&str, &str, usize, &str); 29] = [
         ("id = \"mail-agent\"", "id = \"\"", 3, "range"),
         ("id = \"mail-agent\"", "id = \"메일\"", 3, "range"),
         ("cases = \"cases\"", "cases = \" \"", 5, "missing"),
-        ("cases = \"cases\"", "case = \"cases\"", 5, "syntax"),
+        ("cases = \"cases\"\n", "", 2, "missing"),
+        ("cases = \"cases\"", "cases = cases", 5, "syntax"),
+        ("trials = 5", "trials = 5.0", 7, "type"),
+        ("allow_private_target = true", "allow_private_target = \"yes\"", 22, "type"),
+        ("approval_check = false", "approval_check = 0", 40, "type"),
+        ("cases = \"cases\"", "case = \"cases\"", 5, "unknown"),
         ("threshold = 0.9", "threshold = 1.01", 6, "range"),
         ("threshold = 0.9", "threshold = -0.01", 6, "range"),
-        ("threshold = 0.9", "threshold = \"0.9\"", 6, "syntax"),
+        ("threshold = 0.9", "threshold = \"0.9\"", 6, "type"),
         ("trials = 5", "trials = 0", 7, "range"),
         ("trials = 5", "trials = 1001", 7, "range"),
         ("concurrency = 4", "concurrency = 65", 8, "range"),
@@ -125,14 +130,14 @@ fn mistakes_are_refused_with_their_line() {
         ("scripts = \"scripts\"\n", "", 14, "missing"),
         ("scripts_end = \".pass.json\"", "address = \"https://a.example.com\"", 17, "foreign"),
         ("scripts_end = \".pass.json\"", "model = \"m\"", 17, "foreign"),
-        ("kind = \"http\"", "kind = \"web\"", 20, "syntax"),
+        ("kind = \"http\"", "kind = \"web\"", 20, "word"),
         ("auth_env = \"AGENT\"", "auth_env = \"AGENT\"\nauth_file = \"k\"", 25, "both"),
         ("auth_env = \"AGENT\"\n", "", 23, "missing"),
         ("auth_header = \"X-Key\"\n", "", 29, "missing"),
         ("provider = \"openai\"\n", "", 32, "missing"),
         ("max_tokens = 300", "max_tokens = 0", 37, "range"),
         ("prompt_file = \"prompt.txt\"", "prompt = \"p\"\nprompt_file = \"prompt.txt\"", 39, "both"),
-        ("approval_check = false", "approval = false", 40, "syntax"),
+        ("approval_check = false", "approval = false", 40, "unknown"),
         ("input = \"0.15\"", "input = \"free\"", 43, "amount"),
         ("output = 3", "output = -3", 44, "amount"),
     ];
