@@ -191,6 +191,9 @@ pub enum Wrong {
     /// A key with a word that is none of these.
     #[error("{0} must not be {1}")]
     Word(String, String, Vec<String>),
+    /// A key or a table that is there twice.
+    #[error("{0} is there twice")]
+    Repeated(String),
     /// A key that is needed, in all files or by this kind of target.
     #[error("{0} is missing")]
     Missing(String),
@@ -220,6 +223,7 @@ impl Wrong {
             Self::Unknown(..) => "unknown",
             Self::Type(..) => "type",
             Self::Word(..) => "word",
+            Self::Repeated(_) => "repeated",
             Self::Missing(_) => "missing",
             Self::Foreign(_) => "foreign",
             Self::Both(..) => "both",
@@ -234,7 +238,7 @@ impl Wrong {
     pub fn names(&self) -> (&str, &str) {
         match self {
             Self::Syntax(_, message) => ("", message),
-            Self::Missing(key) | Self::Unknown(key, _) => (key, ""),
+            Self::Missing(key) | Self::Repeated(key) | Self::Unknown(key, _) => (key, ""),
             Self::Type(key, wanted) => (key, wanted),
             Self::Word(key, value, _) => (key, value),
             Self::Foreign(key) | Self::Amount(key) => (key, ""),
@@ -340,6 +344,13 @@ fn refused(text: &str, at: usize, message: &str) -> Wrong {
     }
     if message.starts_with("unknown variant ") {
         return Wrong::Word(key_before(text, at), first(&mut quoted), quoted.collect());
+    }
+    if message.starts_with("duplicate key") {
+        return Wrong::Repeated(key_before(text, at));
+    }
+    // A word out of a list, which is no text.
+    if message.starts_with("wanted string or table") {
+        return Wrong::Type(key_before(text, at), "text");
     }
     if message.starts_with("invalid type: ") || message.starts_with("invalid value: ") {
         let expected = message.rsplit_once(", expected ").map_or("", |(_, expected)| expected);

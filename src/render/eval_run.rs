@@ -225,7 +225,8 @@ pub fn ran(texts: &Texts, told: &ToldRun<'_>, style: Style) -> String {
     }
     if let (Some(id), Some(found)) = (told.baseline, &told.decided.comparison) {
         let values = context! {
-            id, why => not_compared(texts, found), baseline_only => found.baseline_only, candidate_only => found.candidate_only,
+            id, why => not_compared(texts, found),
+            baseline_only => found.baseline_only, candidate_only => found.candidate_only,
             left_out => found.left_out, within_chance => found.within_chance, p => chance(found.p),
         };
         out += &line(texts, if has_pairs(found) { "compared" } else { "not_compared" }, values);

@@ -75,6 +75,7 @@ fn one_changed_digit_of_the_hash_finds_nothing() {
     });
     assert_eq!(said, nothing);
     let words = lab.said(&["gate", "--config-hash", &other], 4);
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("과거 결과를 쓰지 않습니다"), "{words}");
 }
 
@@ -103,6 +104,7 @@ fn newer_experiment_without_a_decision_holds_in_spite_of_an_older_pass() {
     assert_eq!((said["decision"].as_str(), said["experiment_id"].as_str()), (Some("held"), Some("x2")));
     assert_eq!(said["reasons"][0]["code"], "undecided");
     let words = lab.said(&["gate", "--config-hash", &hash('c')], 4);
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("그 전의 판단으로 답하지 않습니다"), "{words}");
     // An older experiment that is decided on later is still the older one.
     lab.decide("x1", None, DECIDED_NS + 1_000_000);

@@ -110,13 +110,15 @@ fn shipped_example_is_read() {
 /// Each text put in the place of another, with the line and the code of what is wrong.
 #[test]
 fn mistakes_are_refused_with_their_line() {
-    let table: [(&str, &str, usize, &str); 29] = [
+    let table: [(&str, &str, usize, &str); 31] = [
         ("id = \"mail-agent\"", "id = \"\"", 3, "range"),
         ("id = \"mail-agent\"", "id = \"메일\"", 3, "range"),
         ("cases = \"cases\"", "cases = \" \"", 5, "missing"),
         ("cases = \"cases\"\n", "", 2, "missing"),
         ("cases = \"cases\"", "cases = cases", 5, "syntax"),
         ("trials = 5", "trials = 5.0", 7, "type"),
+        ("trials = 5", "trials = 5\ntrials = 6", 8, "repeated"),
+        ("kind = \"http\"", "kind = 3", 20, "type"),
         ("allow_private_target = true", "allow_private_target = \"yes\"", 22, "type"),
         ("approval_check = false", "approval_check = 0", 40, "type"),
         ("cases = \"cases\"", "case = \"cases\"", 5, "unknown"),
