@@ -164,7 +164,8 @@ fn act(shared: &Shared, alive: &mut Alive<'_>, wanted: Wanted, body: &[u8]) -> R
             let RequestBody { tool, arguments, reason } = parsed(body)?;
             counted(alive)?;
             let trial = alive.trial().ok_or(Refusal::Unauthorized)?;
-            Ok((Reply::of_request(&trial.ask_approval(at_ms, &tool, &arguments, &reason)), Duration::ZERO))
+            let asked = trial.ask_approval(at_ms, &tool, &arguments, &reason);
+            Ok((Reply::of_request(asked.as_ref()), Duration::ZERO))
         }
         Wanted::Approvals => {
             let trial = alive.trial().ok_or(Refusal::Unauthorized)?;
