@@ -2,8 +2,8 @@
 //!
 //! The words are those of the GenAI semantic conventions (`gen_ai.operation.name` = `chat`). The clients
 //! ([`anthropic`], [`openai`]) send over [`http`], which retries and asks the [`budget`] before each request.
-//! [`record`] stands around or in place of any of them. Reads no environment, opens no file, and asks no clock but
-//! the one that it is given.
+//! [`record`] stands around or in place of any of them, [`stoppable`] around those that take long. Reads no environment,
+//! opens no file, and asks no clock but the one that it is given.
 
 pub mod anthropic;
 pub mod budget;
@@ -11,6 +11,7 @@ pub mod http;
 pub mod key;
 pub mod openai;
 pub mod record;
+pub mod stoppable;
 
 use serde_json::Value;
 
@@ -165,6 +166,9 @@ pub enum ChatError {
         /// What the system says.
         message: String,
     },
+    /// What asked was stopped, and waits no longer.
+    #[error("the reply is no longer waited for")]
+    Stopped,
     /// Another request might go over what may be spent. Nothing was sent.
     #[error("the spending cap is reached: {0}")]
     Cap(Cap),

@@ -10,6 +10,7 @@
 //! ended is handed to a [`run::Journal`], which the command line keeps. Start with [`project::Project`], then
 //! [`run::run`].
 
+pub mod by_hand;
 pub mod config;
 pub mod cost;
 pub mod plan;

@@ -212,7 +212,10 @@ impl<'r> Run<'r> {
                 tools: tools.clone(),
                 max_tokens: self.setup.max_tokens,
             };
-            let reply = model.chat(&request).map_err(End::Failed)?;
+            let reply = model.chat(&request).map_err(|error| match error {
+                ChatError::Stopped => End::Stopped,
+                error => End::Failed(error),
+            })?;
             self.usage = self.usage.plus(reply.usage);
             // What is cut off or declined has no calls that could be trusted to be whole.
             if reply.calls.is_empty() || matches!(reply.finish, Finish::Length | Finish::Refused) {
@@ -372,7 +375,10 @@ impl<'r> Run<'r> {
             return (json!({ "ok": false, "error": { "code": "bad_request" } }), true);
         };
         let asked_for = arguments.get("arguments").cloned().unwrap_or_else(|| Value::Object(Map::new()));
-        let asked = self.trial.ask_approval(self.at_ms(), tool, &asked_for, text("reason").unwrap_or_default());
+        let reason = text("reason").unwrap_or_default();
+        let Some(asked) = self.trial.ask_approval(self.at_ms(), tool, &asked_for, reason) else {
+            return told(&Reply::UnknownTool);
+        };
         let status = match asked.answer {
             RequestAnswer::Pending => "pending",
             RequestAnswer::Grant => "granted",

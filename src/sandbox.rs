@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
+use axum::Router;
 use tokio::sync::oneshot;
 
 pub use lease::Lease;
@@ -143,6 +144,15 @@ fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn shared(address: SocketAddr, setup: Setup) -> Result<Arc<Shared>, StartError> {
+    let origin = match &setup.public_url {
+        Some(url) => public(url).ok_or(StartError::PublicUrl)?,
+        None => format!("http://{address}"),
+    };
+    let base = format!("{origin}{PATH}");
+    Ok(Arc::new(Shared { limits: setup.limits, clock: setup.clock, base, trials: Mutex::default() }))
+}
+
 /// A running sandbox. It ends when it is dropped; leases that are still open can then only be closed.
 pub struct Sandbox {
     shared: Arc<Shared>,
@@ -152,6 +162,17 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
+    /// A sandbox that another server answers for: what comes below [`PATH`] at this address is for the router. Its
+    /// limits on connections are those of the server.
+    ///
+    /// # Errors
+    /// [`StartError::PublicUrl`].
+    pub fn behind(address: SocketAddr, setup: Setup) -> Result<(Self, Router), StartError> {
+        let shared = shared(address, setup)?;
+        let router = http::below(Arc::clone(&shared));
+        Ok((Self { shared, address, stop: None, thread: None }, router))
+    }
+
     /// Serves on a bound socket, on a thread of its own, until it is dropped.
     ///
     /// # Errors
@@ -159,17 +180,8 @@ impl Sandbox {
     pub fn start(listener: TcpListener, setup: Setup) -> Result<Self, StartError> {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
-        let origin = match &setup.public_url {
-            Some(url) => public(url).ok_or(StartError::PublicUrl)?,
-            None => format!("http://{address}"),
-        };
+        let shared = shared(address, setup)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let shared = Arc::new(Shared {
-            limits: setup.limits,
-            clock: setup.clock,
-            base: format!("{origin}{PATH}"),
-            trials: Mutex::default(),
-        });
         let (stop, stopped) = oneshot::channel();
         // Made here, so that a socket which the runtime does not take is told to who starts.
         let listener = {

@@ -274,6 +274,7 @@ impl From<ChatError> for Failure {
     fn from(error: ChatError) -> Self {
         match error {
             ChatError::NothingLeft => Self::unreadable("model_nothing_left"),
+            ChatError::Stopped => Self::unreadable("model_stopped"),
             ChatError::NotRecorded { sha256 } => Self::unreadable("model_not_recorded").with("value", sha256),
             ChatError::RecordUnreadable { line, message } => {
                 Self::unreadable("model_record_unreadable").with("line", line).with("message", message)

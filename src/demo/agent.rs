@@ -355,6 +355,7 @@ impl Run<'_> {
             }
             let reply = match self.ask(model, &tools) {
                 Ok(reply) => reply,
+                Err(ChatError::Stopped) => return self.stop(Ending::Cancelled, "cancelled"),
                 Err(error) => return self.stop(Ending::ModelFailed(error), "model_failed"),
             };
             match reply.finish {

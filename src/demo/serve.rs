@@ -28,6 +28,7 @@ use super::questions::Question;
 use super::sandbox::{Access, Memory, Offered, Sandbox};
 use super::telemetry::{Telemetry, TraceError};
 use super::tools::{Reply, ToolUse, Toolbox};
+use crate::chat::stoppable::Stoppable;
 use crate::chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 use crate::model::{DeclaredParam, TARGET_PROTOCOL, ToolDefinition};
 use crate::render::{Texts, agent as words};
@@ -207,12 +208,12 @@ struct Shared {
 }
 
 /// Tools of a turn that is given up when serving ends: behind the call under way nothing more is done.
-struct Stoppable {
+struct StoppableTools {
     toolbox: Arc<dyn Toolbox>,
     is_stopping: Arc<AtomicBool>,
 }
 
-impl Toolbox for Stoppable {
+impl Toolbox for StoppableTools {
     fn call(&self, call: &ToolUse<'_>) -> Reply {
         self.toolbox.call(call)
     }
@@ -259,12 +260,17 @@ where
 {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let is_stopping = Arc::<AtomicBool>::default();
+    let is_told_to_stop = {
+        let is_stopping = Arc::clone(&is_stopping);
+        move || is_stopping.load(Ordering::Relaxed)
+    };
     let shared = Arc::new(Shared {
         places: Semaphore::new(setup.limits.at_once),
         limits: setup.limits,
         provider: setup.model.provider().to_owned(),
         model_name: setup.model.name().to_owned(),
-        model: Mutex::new(setup.model),
+        model: Mutex::new(Box::new(Stoppable::new(setup.model, is_told_to_stop))),
         config: setup.config,
         toolbox: setup.toolbox,
         clock: setup.clock,
@@ -274,7 +280,7 @@ where
         tell: setup.tell,
         trials: Mutex::default(),
         counts: Counts::default(),
-        is_stopping: Arc::default(),
+        is_stopping,
     });
     let drain = shared.limits.drain_time;
     let served = runtime.block_on(serve(listener, Arc::clone(&shared), begin));
@@ -463,7 +469,7 @@ impl Shared {
                 Sandbox::new(access, turn.tools.clone(), &turn.business_rules, turn.now.clone(), Arc::clone(memory));
             Arc::new(sandbox.map_err(|error| refusal(StatusCode::UNPROCESSABLE_ENTITY, "bad_sandbox", error))?)
         };
-        let toolbox = Arc::new(Stoppable { toolbox, is_stopping: Arc::clone(&self.is_stopping) });
+        let toolbox = Arc::new(StoppableTools { toolbox, is_stopping: Arc::clone(&self.is_stopping) });
         Ok(Agent::new(config, toolbox, Arc::clone(&self.clock), Arc::clone(&self.telemetry)))
     }
 

@@ -271,8 +271,9 @@ impl<'c> Trial<'c> {
         reply
     }
 
-    /// Asks for an approval, which the case says how to answer.
-    pub fn ask_approval(&mut self, at_ms: u64, tool: &str, arguments: &Value, reason: &str) -> Asked {
+    /// Asks for an approval, which the case says how to answer; none when there is no such tool, which is recorded as
+    /// well.
+    pub fn ask_approval(&mut self, at_ms: u64, tool: &str, arguments: &Value, reason: &str) -> Option<Asked> {
         self.requests += 1;
         let request_id = format!("req_{}", self.requests);
         self.add(
@@ -285,11 +286,10 @@ impl<'c> Trial<'c> {
             },
         );
         let asked = &self.case.approval_requests;
-        let (RequestAnswer::Grant, Some(contract)) = (asked.answer, self.case.tool(tool)) else {
-            // A tool that is not there cannot be approved.
-            let answer = if asked.answer == RequestAnswer::Grant { RequestAnswer::Deny } else { asked.answer };
-            return Asked { request_id, answer, approval_id: None };
-        };
+        let contract = self.case.tool(tool)?;
+        if asked.answer != RequestAnswer::Grant {
+            return Some(Asked { request_id, answer: asked.answer, approval_id: None });
+        }
         let mut id = format!("ap_{request_id}");
         while self.approvals.iter().any(|held| held.id == id) {
             id.push('x');
@@ -315,7 +315,7 @@ impl<'c> Trial<'c> {
                 expires_at: held.expires_at,
             },
         );
-        Asked { request_id, answer: RequestAnswer::Grant, approval_id: Some(id) }
+        Some(Asked { request_id, answer: RequestAnswer::Grant, approval_id: Some(id) })
     }
 
     /// Keeps an answer.

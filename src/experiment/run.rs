@@ -248,7 +248,7 @@ fn kept_event(event: &crate::eval::event::Event) -> TrialEvent {
     TrialEvent { seq: event.seq, at_ms: event.at_ms, turn: event.turn, kind, event: value.to_string() }
 }
 
-fn checks(judgement: &Judgement) -> Vec<TrialCheck> {
+pub(super) fn checks(judgement: &Judgement) -> Vec<TrialCheck> {
     // Codes are unit variants, which serde writes as texts.
     let code = |value: serde_json::Result<serde_json::Value>| {
         value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()

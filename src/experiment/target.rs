@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::plan::Task;
 use crate::chat::budget::{Price, Usd};
+use crate::chat::stoppable::Stoppable;
 use crate::chat::{ChatError, ChatModel, Usage};
 use crate::eval::event::{Event, FailureSource};
 use crate::eval::judge::TargetKind;
@@ -139,7 +140,7 @@ impl Target for ReferenceTarget {
     }
 
     fn run(&self, task: &Task, stop: &AtomicBool) -> Ran {
-        let mut model = match (self.open)() {
+        let model = match (self.open)() {
             Ok(model) => model,
             Err(error) => return Ran::failed(task, FailureSource::Runner, &error.to_string()),
         };
@@ -150,7 +151,8 @@ impl Target for ReferenceTarget {
             clock: &*self.clock,
             is_stopped: &|| stop.load(Ordering::Relaxed),
         };
-        let driven = reference::run(&setup, model.as_mut(), &task.case);
+        let mut model = Stoppable::new(model, || stop.load(Ordering::Relaxed));
+        let driven = reference::run(&setup, &mut model, &task.case);
         Ran {
             events: driven.events,
             world: driven.world,

@@ -54,6 +54,8 @@ impl Default for Limits {
 pub struct Setup {
     /// What it takes at most.
     pub limits: Limits,
+    /// What is served beside the gate.
+    pub beside: Router,
     /// The store.
     pub db: PathBuf,
     /// The words of answers.
@@ -111,34 +113,40 @@ impl Refusal {
 ///
 /// # Errors
 /// When the system gives no runtime, socket or signal.
-pub fn run<S>(listener: TcpListener, setup: Setup, begin: impl FnOnce() -> io::Result<S>) -> io::Result<Totals>
+pub fn run<S>(listener: TcpListener, mut setup: Setup, begin: impl FnOnce() -> io::Result<S>) -> io::Result<Totals>
 where
     S: Future<Output = ()> + Send + 'static,
 {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let drain = setup.limits.drain_time;
+    let beside = std::mem::take(&mut setup.beside);
     let shared = Arc::new(Shared {
         setup,
         reading: Mutex::new(()),
         answered: AtomicU64::default(),
         refused: AtomicU64::default(),
     });
-    let served = runtime.block_on(serve(listener, Arc::clone(&shared), begin));
+    let served = runtime.block_on(serve(listener, Arc::clone(&shared), beside, begin));
     runtime.shutdown_timeout(drain);
     served?;
     let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
     Ok(Totals { answered: read(&shared.answered), refused: read(&shared.refused) })
 }
 
-async fn serve<S>(listener: TcpListener, shared: Arc<Shared>, begin: impl FnOnce() -> io::Result<S>) -> io::Result<()>
+async fn serve<S>(
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    beside: Router,
+    begin: impl FnOnce() -> io::Result<S>,
+) -> io::Result<()>
 where
     S: Future<Output = ()> + Send + 'static,
 {
     let limits = shared.setup.limits.clone();
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let doors = Doors::new(listener, limits.connections, limits.head_time, limits.idle_time);
-    let router = Router::new().fallback(handle).with_state(shared);
+    let router = Router::new().fallback(handle).with_state(shared).merge(beside);
     let stop = begin()?;
     connection::serve(doors, router, stop, limits.drain_time).await.map(drop)
 }

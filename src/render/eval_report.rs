@@ -6,6 +6,7 @@ mod html;
 mod json;
 mod junit;
 mod review;
+mod tried;
 mod view;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub use html::html;
 pub use json::{json, kept_json, review_json, trial_json};
 pub use junit::junit;
 pub use review::{ReviewKept, kept, review, reviewed_trial};
+pub use tried::{hand_turn, tried};
 
 /// Characters of a value that a report quotes.
 const VALUE_CHARS: usize = 600;

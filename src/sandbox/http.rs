@@ -11,6 +11,7 @@ use axum::http::header::EXPECT;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use axum::response::Response;
+use axum::routing::any;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -34,6 +35,11 @@ pub(super) fn segment(name: &str) -> String {
 /// One handler for all paths.
 pub(super) fn router(shared: Arc<Shared>) -> Router {
     Router::new().fallback(handle).with_state(shared)
+}
+
+/// The same for a server that answers other paths as well.
+pub(super) fn below(shared: Arc<Shared>) -> Router {
+    Router::new().route(&format!("{PATH}{{*rest}}"), any(handle)).with_state(shared)
 }
 
 /// What a request asks for.
@@ -164,7 +170,8 @@ fn act(shared: &Shared, alive: &mut Alive<'_>, wanted: Wanted, body: &[u8]) -> R
             let RequestBody { tool, arguments, reason } = parsed(body)?;
             counted(alive)?;
             let trial = alive.trial().ok_or(Refusal::Unauthorized)?;
-            Ok((Reply::of_request(&trial.ask_approval(at_ms, &tool, &arguments, &reason)), Duration::ZERO))
+            let asked = trial.ask_approval(at_ms, &tool, &arguments, &reason);
+            Ok((Reply::of_request(asked.as_ref()), Duration::ZERO))
         }
         Wanted::Approvals => {
             let trial = alive.trial().ok_or(Refusal::Unauthorized)?;

@@ -57,6 +57,10 @@ impl Reply {
         Self { status, body, header: None }
     }
 
+    fn unknown_tool() -> Self {
+        Self::new(StatusCode::NOT_FOUND, json!({ "ok": false, "error": { "code": "unknown_tool" } }))
+    }
+
     /// What came of a call.
     pub(super) fn of_call(reply: world::Reply) -> Self {
         match reply {
@@ -70,9 +74,7 @@ impl Reply {
                 Self::new(StatusCode::GATEWAY_TIMEOUT, body)
             }
             world::Reply::Limit => Self::refusing(Refusal::Limit),
-            world::Reply::UnknownTool => {
-                Self::new(StatusCode::NOT_FOUND, json!({ "ok": false, "error": { "code": "unknown_tool" } }))
-            }
+            world::Reply::UnknownTool => Self::unknown_tool(),
         }
     }
 
@@ -92,8 +94,9 @@ impl Reply {
         Self::new(StatusCode::OK, json!({ "approvals": approvals.iter().map(told).collect::<Vec<_>>() }))
     }
 
-    /// The answer to a request for approval.
-    pub(super) fn of_request(asked: &Asked) -> Self {
+    /// The answer to a request for approval; none when there is no such tool.
+    pub(super) fn of_request(asked: Option<&Asked>) -> Self {
+        let Some(asked) = asked else { return Self::unknown_tool() };
         let status = match asked.answer {
             RequestAnswer::Pending => "pending",
             RequestAnswer::Grant => "granted",

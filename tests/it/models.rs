@@ -6,6 +6,7 @@ mod objections;
 mod options;
 mod record;
 mod retries;
+mod stoppable;
 mod wire;
 
 use std::sync::{Arc, Mutex};

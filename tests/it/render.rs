@@ -261,7 +261,7 @@ fn every_text_is_there_and_polite() {
                  period_reversed pairs_with_rules selection_empty tools_required manifest_missing \
                  manifest_not_json manifest_shape manifest_verdict manifest_contradiction manifest_no_files other \
                  model_no_key model_no_price model_setup model_unreachable model_timed_out model_redirected \
-                 model_status model_unreadable model_cap_calls model_cap_cost model_nothing_left \
+                 model_status model_unreadable model_cap_calls model_cap_cost model_stopped model_nothing_left \
                  model_not_recorded model_record_unreadable model_record_not_written draft_model_missing \
                  draft_model_unused model_record_unused eval_no_project eval_project eval_target_unknown \
                  eval_target_needed eval_case_twice eval_case_lost eval_script eval_no_script eval_auth_missing \

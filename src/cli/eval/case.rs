@@ -99,7 +99,7 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> 
     files.into_iter().map(|file| Ok((file.display().to_string(), read_one(&file)?))).collect()
 }
 
-fn read_one(file: &Path) -> Result<String, Failure> {
+pub(super) fn read_one(file: &Path) -> Result<String, Failure> {
     let bytes = fs::read(file).map_err(|error| load::unreadable(file, &error))?;
     // What is not UTF-8 is not JSON, which lint tells with its line: the sign put in stands in no valid place.
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| {
@@ -108,6 +108,7 @@ fn read_one(file: &Path) -> Result<String, Failure> {
     }))
 }
 
+/// Tells what is wrong with cases; the exit status is 1 when anything is.
 pub(super) fn tell_problems(texts: &Texts, found: &[(String, Vec<CaseProblem>)], format: Format) -> anyhow::Result<u8> {
     #[derive(Serialize)]
     struct Row<'a> {

@@ -44,11 +44,8 @@ fn one(texts: &Texts, told: &TrialView, all_checks: bool, reviews: &[String]) ->
     if !told.case_name.is_empty() {
         lines.push(format!("  {}", told.case_name));
     }
-    for check in told.checks.iter().filter(|check| all_checks || check.code != EvalVerdict::Pass.as_str()) {
-        let severity = if check.is_critical { format!(" ({})", check.severity) } else { String::new() };
-        let events = if check.events.is_empty() { String::new() } else { format!(" [{}]", check.events) };
-        lines.push(format!("  {} {}{severity}: {}{events}", check.verdict, check.id, check.reason));
-    }
+    let shown = told.checks.iter().filter(|check| all_checks || check.code != EvalVerdict::Pass.as_str());
+    lines.extend(shown.map(|check| format!("  {}", check.line())));
     let (blocked, deciding): (Vec<_>, Vec<_>) = told.deciding.iter().partition(|event| event.is_blocked);
     for (key, events) in [("review_events", deciding), ("review_blocked", blocked)] {
         if !events.is_empty() {

@@ -7,7 +7,7 @@ use super::{chance, check_reason, check_text, claim, coded, decision_reason, dec
 use super::{dollars, has_pairs, not_compared, percent, phrase};
 use crate::model::eval::{CaseFigures, Figures};
 use crate::model::eval_report::{EvalReport, ReportTrace, ReportTrial};
-use crate::model::{EvalVerdict, TrialReview};
+use crate::model::{EvalVerdict, TrialCheck, TrialReview};
 use crate::render::Texts;
 use crate::render::eval;
 use crate::render::layout::{plain_short, thousands};
@@ -111,6 +111,15 @@ pub(super) struct CheckView {
     pub(super) verdict: String,
     pub(super) reason: String,
     pub(super) events: String,
+}
+
+impl CheckView {
+    /// Verdict, name and reason, with the numbers of the events that decided it.
+    pub(super) fn line(&self) -> String {
+        let severity = if self.is_critical { format!(" ({})", self.severity) } else { String::new() };
+        let events = if self.events.is_empty() { String::new() } else { format!(" [{}]", self.events) };
+        format!("{} {}{severity}: {}{events}", self.verdict, self.id, self.reason)
+    }
 }
 
 /// An event.
@@ -277,24 +286,27 @@ pub(super) fn verdict_or_state(texts: &Texts, trial: &ReportTrial) -> String {
     }
 }
 
+/// A check in words.
+pub(super) fn check(texts: &Texts, check: &TrialCheck) -> CheckView {
+    let mut reason = check_reason(texts, &check.reason);
+    if let Some(measured) = check.measured {
+        reason += &format!(" ({})", phrase(texts, "measured", context! { count => measured }));
+    }
+    CheckView {
+        id: name(&check.check_id),
+        kind: name(&check.kind),
+        kind_text: check_text(texts, &check.kind),
+        severity: coded(texts, "severity", &check.severity),
+        is_critical: check.severity == "critical",
+        code: check.verdict.as_str(),
+        verdict: eval::verdict(texts, check.verdict),
+        reason,
+        events: check.events.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
 pub(super) fn trial(texts: &Texts, trial: &ReportTrial) -> TrialView {
-    let checks = trial.checks.iter().map(|check| {
-        let mut reason = check_reason(texts, &check.reason);
-        if let Some(measured) = check.measured {
-            reason += &format!(" ({})", phrase(texts, "measured", context! { count => measured }));
-        }
-        CheckView {
-            id: name(&check.check_id),
-            kind: name(&check.kind),
-            kind_text: check_text(texts, &check.kind),
-            severity: coded(texts, "severity", &check.severity),
-            is_critical: check.severity == "critical",
-            code: check.verdict.as_str(),
-            verdict: eval::verdict(texts, check.verdict),
-            reason,
-            events: check.events.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
-        }
-    });
+    let checks = trial.checks.iter().map(|one| check(texts, one));
     let deciding = trial.deciding.iter().map(|one| EventView {
         seq: one.seq,
         turn: one.turn,

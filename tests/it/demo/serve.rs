@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use taco_trace::chat::{ChatError, ChatModel, ChatReply, ChatRequest, Message};
 use taco_trace::demo::serve::{self, Limits, Setup, Totals};
-use taco_trace::demo::{LocalTools, SimulatedClock, Telemetry, TelemetrySetup, TraceText};
+use taco_trace::demo::{LocalTools, Reply, SimulatedClock, Telemetry, TelemetrySetup, ToolUse, Toolbox, TraceText};
 use taco_trace::render::Texts;
 use tokio::sync::oneshot;
 
@@ -49,13 +49,17 @@ struct Server {
 }
 
 fn serve_with(model: Box<dyn ChatModel>, limits: Limits) -> Server {
+    serve_tools(Arc::new(LocalTools::new(0)), model, limits)
+}
+
+fn serve_tools(toolbox: Arc<dyn Toolbox>, model: Box<dyn ChatModel>, limits: Limits) -> Server {
     let lines = TraceText::default();
     let setup = TelemetrySetup { lines: Some(Box::new(lines.clone())), ..Default::default() };
     let setup = Setup {
         limits,
         model,
         config: shipped(),
-        toolbox: Arc::new(LocalTools::new(0)),
+        toolbox,
         clock: Arc::new(SimulatedClock::new()),
         telemetry: Arc::new(Telemetry::new(setup).unwrap()),
         texts: Texts::korean(),
@@ -652,11 +656,23 @@ impl ChatModel for Waiting {
     }
 }
 
-/// Serves, begins a turn, tells the server to stop while its model is asked, and waits until it takes no more.
-fn stopped_within_a_turn(limits: Limits) -> (Server, Sender<()>, JoinHandle<std::io::Result<String>>) {
-    let ((asked, is_asked), (word, go)) = (channel(), channel());
-    let mut server =
-        serve_with(Box::new(Waiting { asked, go, told: Told::new([asks(&[find()]), says("답")]) }), limits);
+/// Tools of which a call says that it was made, and waits for a word before it is answered.
+struct HeldTools {
+    asked: Mutex<Sender<()>>,
+    go: Mutex<Receiver<()>>,
+}
+
+impl Toolbox for HeldTools {
+    fn call(&self, call: &ToolUse<'_>) -> Reply {
+        self.asked.lock().unwrap().send(()).ok();
+        self.go.lock().unwrap().recv().ok();
+        LocalTools::new(0).call(call)
+    }
+}
+
+/// Begins a turn, tells the server to stop when `is_asked` says that something waits, and returns when the server takes
+/// no more requests.
+fn stop_within_a_turn(server: &mut Server, is_asked: &Receiver<()>) -> JoinHandle<std::io::Result<String>> {
     let address = server.address;
     let answer = std::thread::spawn(move || {
         let body = turn("찾아 주세요.", "e1").to_string();
@@ -672,14 +688,16 @@ fn stopped_within_a_turn(limits: Limits) -> (Server, Sender<()>, JoinHandle<std:
     while TcpStream::connect(address).is_ok() {
         std::thread::yield_now();
     }
-    (server, word, answer)
+    answer
 }
 
+/// The model never replies: its reply is not waited for.
 #[test]
 fn turn_under_way_ends_as_cancelled_when_serving_ends() {
-    let (server, word, answer) = stopped_within_a_turn(Limits::default());
-    word.send(()).unwrap();
-    let answer = answer.join().unwrap().unwrap();
+    let ((asked, is_asked), (_word, go)) = (channel(), channel());
+    let model = Waiting { asked, go, told: Told::new([asks(&[find()]), says("답")]) };
+    let mut server = serve_with(Box::new(model), Limits::default());
+    let answer = stop_within_a_turn(&mut server, &is_asked).join().unwrap().unwrap();
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("멈추었습니다"), "{answer}");
     let totals = server.thread.join().unwrap().unwrap();
     assert_eq!((totals.turns, totals.cut, totals.traces_lost), (1, 0, 0));
@@ -691,7 +709,11 @@ fn turn_under_way_ends_as_cancelled_when_serving_ends() {
 #[test]
 fn turn_that_does_not_end_is_cut_and_counted() {
     let limits = Limits { drain_time: Duration::from_millis(1), ..Limits::default() };
-    let (server, word, answer) = stopped_within_a_turn(limits);
+    let ((asked, is_asked), (word, go)) = (channel(), channel());
+    let tools = Arc::new(HeldTools { asked: Mutex::new(asked), go: Mutex::new(go) });
+    let own = ("search_regulation", json!({ "query": "출장" }));
+    let mut server = serve_tools(tools, Box::new(Told::new([asks(&[own]), says("답")])), limits);
+    let answer = stop_within_a_turn(&mut server, &is_asked);
     let totals = server.thread.join().unwrap().unwrap();
     assert_eq!((totals.turns, totals.cut), (0, 1));
     drop(word);

@@ -591,18 +591,19 @@ fn approval_given_in_the_trial_counts_from_then_on() {
     let mut early = Trial::new(&case);
     early.next_turn(0);
     early.call(1, "send", &mail(), Some("ap_req_1"));
-    let asked = early.ask_approval(2, "send", &mail(), "");
+    let asked = early.ask_approval(2, "send", &mail(), "").unwrap();
     assert_eq!(asked.approval_id.as_deref(), Some("ap_req_1"));
     assert_eq!(judged(&case, early.events()).checks[0].reason, Reason::ApprovalUnknown, "before it was given");
     let mut right = Trial::new(&case);
     right.next_turn(0);
-    let id = right.ask_approval(1, "send", &mail(), "").approval_id.unwrap();
+    let id = right.ask_approval(1, "send", &mail(), "").unwrap().approval_id.unwrap();
     assert_eq!(right.approvals()[0].expires_at, "2026-10-06T10:01:00+09:00");
     right.call(2, "send", &mail(), Some(&id));
     assert!(right.approvals()[0].consumed);
     assert_eq!(judged(&case, right.events()).verdict, Pass);
-    // A tool that is not there cannot be approved.
-    assert_eq!(right.ask_approval(3, "none", &mail(), "").approval_id, None);
+    // A tool that is not there cannot be approved; that it was asked for is an event.
+    assert_eq!(right.ask_approval(3, "none", &mail(), ""), None);
+    assert!(matches!(&right.events().last().unwrap().kind, EventKind::ApprovalAsked { tool, .. } if tool == "none"));
 }
 
 // words

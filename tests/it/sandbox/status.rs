@@ -173,12 +173,9 @@ fn approvals_are_listed_with_target_expiry_use_and_version() {
 #[test]
 fn a_request_for_approval_is_answered_as_the_case_says() {
     let bench = Bench::new();
-    for (told, tool, status) in [
-        ("grant", "send", "granted"),
-        ("grant", "none", "denied"),
-        ("deny", "send", "denied"),
-        ("pending", "send", "pending"),
-    ] {
+    for (told, tool, status) in
+        [("grant", "send", "granted"), ("deny", "send", "denied"), ("pending", "send", "pending")]
+    {
         let mut document = plain();
         document["approval_requests"] = json!({"answer": told});
         let lease = bench.open("t1", document);
@@ -186,6 +183,14 @@ fn a_request_for_approval_is_answered_as_the_case_says() {
         let answer = Caller::of(&lease).send("POST", "approval-requests", body.as_bytes());
         assert_eq!((answer.status, &answer.body["status"]), (200, &json!(status)), "{told} {tool}");
         assert_eq!(answer.body.get("approval_id").is_some(), status == "granted", "{told} {tool}");
+    }
+    for told in ["grant", "deny", "pending"] {
+        let mut document = plain();
+        document["approval_requests"] = json!({"answer": told});
+        let lease = bench.open("t1", document);
+        let answer = Caller::of(&lease).send("POST", "approval-requests", b"{\"tool\": \"none\"}");
+        let unknown = json!({"ok": false, "error": {"code": "unknown_tool"}});
+        assert_eq!((answer.status, answer.body), (404, unknown), "{told}");
     }
 }
 
