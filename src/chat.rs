@@ -2,8 +2,8 @@
 //!
 //! The words are those of the GenAI semantic conventions (`gen_ai.operation.name` = `chat`). The clients
 //! ([`anthropic`], [`openai`]) send over [`http`], which retries and asks the [`budget`] before each request.
-//! [`record`] stands around or in place of any of them, [`stoppable`] around those that take long. Reads no environment,
-//! opens no file, and asks no clock but the one that it is given.
+//! [`record`] stands around or in place of any of them, [`stoppable`] around those that take long. Reads no
+//! environment, opens no file, and asks no clock but the one that it is given.
 
 pub mod anthropic;
 pub mod budget;

@@ -156,9 +156,8 @@ fn trial_that_is_broken_off_is_cancelled_and_what_happened_is_told() {
     assert_eq!(said, "", "--quiet");
 }
 
-/// Without a case the sandbox is there, and nobody has a token for it.
 #[test]
-fn sandbox_without_a_trial_refuses_every_token() {
+fn token_of_another_trial_is_refused() {
     let place = Place::new();
     let mut hand = Hand::new(&place, "02-approved-mail.json", &[]);
     hand.json();

@@ -162,9 +162,11 @@ fn other_questions_get_400_404_and_405() {
     }
     let bearer = format!("Authorization: Bearer {token}");
     assert_eq!(server.send("GET /api/ci/gate", &[&bearer]).0, 400);
-    for path in ["/", "/api/ci/gate/", "/api/ci", "/api/sandbox/x/status", "/api/ci/gate%20"] {
+    for path in ["/", "/api/ci/gate/", "/api/ci", "/api/sandbox/", "/api/ci/gate%20"] {
         assert_eq!(server.send(&format!("GET {path}?config_hash={}", hash('c')), &[&bearer]).0, 404, "{path}");
     }
+    // No trial is open in the sandbox, and every token is refused there.
+    assert_eq!(server.send("GET /api/sandbox/x/status", &[&bearer]).0, 401);
     for method in ["POST", "PUT", "DELETE", "HEAD", "OPTIONS"] {
         let (status, head, _) = server.send(&format!("{method} /api/ci/gate?config_hash={}", hash('c')), &[&bearer]);
         assert_eq!((status, head.contains("allow: get")), (405, true), "{method}");
