@@ -91,7 +91,7 @@ enum EvalCommand {
         #[command(subcommand)]
         command: token::TokenCommand,
     },
-    /// 배포 판단을 HTTP 로 답합니다(GET /api/ci/gate)
+    /// 배포 판단을 HTTP 로 답하고(GET /api/ci/gate), 모의 도구로 손 시험을 엽니다
     #[command(help_template = HELP_TEMPLATE, next_help_heading = "옵션")]
     Serve(serve::Args),
 }

@@ -1,9 +1,9 @@
 //! The program as a process, and small trace files for it.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use taco_trace::store::Store;
 use tempfile::TempDir;
@@ -179,4 +179,13 @@ pub(crate) fn requests(numbers: std::ops::Range<u32>) -> String {
 pub(crate) fn pretty(number: u32) -> String {
     let value: serde_json::Value = serde_json::from_str(&request(number)).expect("a request is JSON");
     serde_json::to_string_pretty(&value).expect("a value can be written") + "\n"
+}
+
+/// Ends a server as a service manager does: its status, and what it said on standard error.
+pub(crate) fn terminated(child: &mut Child) -> (Option<i32>, String) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (child.wait().unwrap().code(), said)
 }

@@ -27,9 +27,10 @@ use crate::sandbox::{Clock, Limits as SandboxLimits, Sandbox, Setup as SandboxSe
     curl -H \"Authorization: Bearer ievt_…\" \"http://127.0.0.1:8321/api/ci/gate?config_hash=…\"\n    \
     taco-trace eval serve --case cases/02-approved-mail.json\n\n\
     저장소는 물음마다 읽기만 하려고 열고 닫으므로, 그 사이에 eval run 이 쓸 수 있습니다.\n\
-    --case 를 주면 같은 주소의 /api/sandbox/ 에 그 사례의 모의 도구를 열고, 대상에 보낼 차례(turn)를 표준\n\
-    출력에 JSON 한 줄로 냅니다. 대상의 답을 표준 입력에 한 줄로 적으면 다음 차례로 넘어가고, 마지막 차례\n\
-    뒤에는 일어난 일과 판정을 냅니다. 시간 상한은 한 시간으로 늘리고, 저장소에는 아무것도 남기지 않습니다.\n\n\
+    --case 를 주면 같은 주소의 /api/sandbox/ 에 그 사례의 모의 도구를 열고, 대상에\n\
+    보낼 차례(turn)를 표준 출력에 JSON 한 줄로 냅니다. 대상의 답을 표준 입력에 한\n\
+    줄로 적으면 다음 차례로 넘어가고, 마지막 차례 뒤에는 일어난 일과 판정을 냅니다.\n\
+    시간 상한은 한 시간으로 늘리고, 저장소에는 아무것도 남기지 않습니다.\n\n\
     주소, 차례, 결과만 표준 출력에 내고, 나머지는 모두 표준 오류에 냅니다. TLS 는 앞단에 맡기세요.")]
 pub(crate) struct Args {
     /// 받을 주소(기본 127.0.0.1:8321). 포트 0 은 빈 포트를 고릅니다

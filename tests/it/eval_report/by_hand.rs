@@ -3,12 +3,12 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::support::repository;
-use crate::support_cli::{Place, program, told};
+use crate::support_cli::{Place, program, terminated, told};
 
 fn case(name: &str) -> PathBuf {
     repository().join("fixtures/eval/cases").join(name)
@@ -67,14 +67,8 @@ impl Hand {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
     }
 
-    /// Ends it as a service manager does; its status and what it said on standard error.
     fn stop(mut self) -> (Option<i32>, String) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        let status = self.child.wait().unwrap();
-        let mut said = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        (status.code(), said)
+        terminated(&mut self.child)
     }
 }
 
@@ -147,12 +141,9 @@ fn trial_that_is_broken_off_is_cancelled_and_what_happened_is_told() {
     // An end of the input ends nothing.
     hand.answers = None;
     assert_eq!(hand.send("GET", &format!("{path}/status"), &token, &json!({})).0, 200);
-    let id = hand.child.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    let (code, said) = terminated(&mut hand.child);
     let ended = hand.json();
-    assert_eq!((&ended["verdict"], hand.child.wait().unwrap().code()), (&json!("CANCELLED"), Some(0)), "{ended}");
-    let mut said = String::new();
-    hand.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((&ended["verdict"], code), (&json!("CANCELLED"), Some(0)), "{ended}");
     assert_eq!(said, "", "--quiet");
 }
 

@@ -2,14 +2,14 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
 use taco_trace::gate::{PREFIX, admitted, config_hash, new_token};
 use taco_trace::model::{EvalVerdict, GateToken};
 
 use super::{Lab, START_NS, ended, hash};
-use crate::support_cli::{program, told};
+use crate::support_cli::{program, terminated, told};
 
 fn lab() -> Lab {
     let lab = Lab::new();
@@ -59,14 +59,8 @@ impl Server {
         self.send(&line, &[&format!("Authorization: Bearer {token}")])
     }
 
-    /// Ends it as a service manager does; its status and what it said.
     fn stop(mut self) -> (Option<i32>, String) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        let status = self.child.wait().unwrap();
-        let mut said = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        (status.code(), said)
+        terminated(&mut self.child)
     }
 }
 
