@@ -15,7 +15,8 @@ use crate::model::eval_report::{
     TraceDiagnosis,
 };
 use crate::model::{
-    EvalVerdict, Experiment, ExperimentRole, KeptDecision, Observes, PlannedTrial, TargetKind, TrialState,
+    EvalDecision, EvalVerdict, Experiment, ExperimentRole, GateAnswer, KeptDecision, Observes, PlannedTrial,
+    TargetKind, TrialState,
 };
 use crate::store::{Store, StoreError};
 
@@ -104,6 +105,31 @@ pub fn report(
         spent: store.eval_spent(&experiment.experiment_id)?,
         trials: trials.iter().map(of_trial).collect(),
     })
+}
+
+/// What stands of exactly this configuration, see [`Store::gate`]. Where no decision stands yet because trials go on or
+/// were interrupted, a critical violation among those that ended does all the same: nothing later takes it back.
+///
+/// # Errors
+/// Those of the store.
+pub fn gate_answer(store: &Store, config_sha256: &str, project_id: Option<&str>) -> Result<GateAnswer, StoreError> {
+    let answer = store.gate(config_sha256, project_id)?;
+    let GateAnswer::Undecided { experiment_id } = &answer else { return Ok(answer) };
+    let experiments = store.experiments()?;
+    let Some(experiment) = experiments.iter().find(|one| one.experiment_id == *experiment_id) else {
+        return Ok(answer);
+    };
+    let decided = again::decided(experiment, &store.planned_trials(experiment_id)?, None);
+    if decided.decision != EvalDecision::Blocked {
+        return Ok(answer);
+    }
+    Ok(GateAnswer::Decided(Box::new(KeptDecision {
+        experiment_id: experiment_id.clone(),
+        baseline_experiment_id: None,
+        decided,
+        decided_at: String::new(),
+        decided_ns: 0,
+    })))
 }
 
 /// A decision worked out again, at a Korean time; none when the experiment has no decision that stands, or when

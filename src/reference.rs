@@ -320,7 +320,7 @@ impl<'r> Run<'r> {
         }
         let approval = self.approval(name, &arguments);
         self.trial.propose(self.at_ms(), name, &arguments, false);
-        let late = self.trial.delay_of_next(name);
+        let late = self.trial.delay_of_next(name, &arguments);
         let reply = self.trial.call_late(self.at_ms(), late, name, &arguments, approval.as_deref());
         self.passed_ms = self.passed_ms.saturating_add(late);
         let effect = self.case.tool(name).map_or(Effect::Write, |tool| tool.effect);

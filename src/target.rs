@@ -16,4 +16,4 @@ pub mod wire;
 pub use address::{AddressError, Pinned};
 pub use error::TargetError;
 pub use http::{AuthHeader, HttpTarget, Limits};
-pub use wire::{Answer, Preflight, Proposal, TurnRequest};
+pub use wire::{Answer, Preflight, Proposal, TurnRequest, read_answer};

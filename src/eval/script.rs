@@ -85,7 +85,7 @@ pub fn run(case: &Case, script: &Script) -> (Vec<Event>, WorldState) {
             Step::Propose { tool, arguments, blocked } => trial.propose(at_ms, tool, arguments, *blocked),
             Step::Call { tool, arguments, approval_id } => {
                 // A delay is over before what comes of the call is told.
-                let late = trial.delay_of_next(tool);
+                let late = trial.delay_of_next(tool, arguments);
                 trial.call_late(at_ms, late, tool, arguments, approval_id.as_deref());
                 at_ms += late;
             }

@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta};
 use serde_json::Value;
 
 use super::canonical_sha256;
-use super::case::{Case, CaseRef, FaultKind, RequestAnswer};
+use super::case::{Case, CaseRef, Fault, FaultKind, RequestAnswer};
 use super::event::{CancelScope, Event, EventKind, FailureSource, LimitKind, Outcome};
 use super::world::{Reply, World, WorldState};
 
@@ -177,10 +177,11 @@ impl<'c> Trial<'c> {
         self.add(at_ms, EventKind::Proposal { tool, arguments, blocked });
     }
 
-    /// Milliseconds by which the next call of this tool is late. One beyond the limit is refused at once.
+    /// Milliseconds by which the next call of this tool is late. One beyond the limit is refused at once, and so are
+    /// arguments that the contract refuses.
     #[must_use]
-    pub fn delay_of_next(&self, tool: &str) -> u64 {
-        if self.tool_calls_left() == 0 {
+    pub fn delay_of_next(&self, tool: &str, arguments: &Value) -> u64 {
+        if self.tool_calls_left() == 0 || !self.fits(tool, arguments) {
             return 0;
         }
         let number = self.calls_of_tool.get(tool).copied().unwrap_or_default() + 1;
@@ -243,18 +244,17 @@ impl<'c> Trial<'c> {
 
     fn make(&mut self, at_ms: u64, call: u64, tool: &str, arguments: &Value, approval_id: Option<&str>) -> Reply {
         let case = self.case.clone();
-        let number = self.calls_of_tool.entry(tool.to_owned()).or_default();
-        *number += 1;
-        let fault = case.faults.iter().find(|fault| fault.tool == tool && fault.call == *number);
-        if let Some(fault) = fault {
+        let fault = self.fault_of_next(&case, tool, arguments);
+        let told = fault.map(|fault| (fault.kind, fault.message.as_deref().unwrap_or("tool_error")));
+        let now = case.now_of(self.turn);
+        let (reply, changes) = self.world.call(tool, arguments, now, told);
+        // What was not done could not be lost after it was done.
+        if let Some(fault) = fault.filter(|fault| fault.kind != FaultKind::LostAfter || reply == Reply::Lost) {
             self.add(at_ms, EventKind::FaultInjected { call, fault: fault.kind });
             if fault.kind == FaultKind::Limit {
                 self.add(at_ms, EventKind::LimitReached { limit: LimitKind::ToolCalls });
             }
         }
-        let told = fault.map(|fault| (fault.kind, fault.message.as_deref().unwrap_or("tool_error")));
-        let now = case.now_of(self.turn);
-        let (reply, changes) = self.world.call(tool, arguments, now, told);
         // A constant result changes nothing here, yet what it stands for was done.
         let is_lost_after = fault.is_some_and(|fault| fault.kind == FaultKind::LostAfter);
         let was_done = matches!(reply, Reply::Done(_)) || (reply == Reply::Lost && is_lost_after);
@@ -269,6 +269,17 @@ impl<'c> Trial<'c> {
             self.add(at_ms, EventKind::ApprovalConsumed { approval_id: id.to_owned(), call });
         }
         reply
+    }
+
+    /// What goes wrong in this call. A call that the contract refuses does not come to the tool and is not counted: it
+    /// must not use up what the case tests.
+    fn fault_of_next<'f>(&mut self, case: &'f Case, tool: &str, arguments: &Value) -> Option<&'f Fault> {
+        if !self.fits(tool, arguments) {
+            return None;
+        }
+        let number = self.calls_of_tool.entry(tool.to_owned()).or_default();
+        *number += 1;
+        case.faults.iter().find(|fault| fault.tool == tool && fault.call == *number)
     }
 
     /// Asks for an approval, which the case says how to answer; none when there is no such tool, which is recorded as

@@ -10,7 +10,7 @@ use crate::eval::judge::{Observed, TargetKind, judge};
 use crate::model::eval_report::ReportEvent;
 use crate::model::{EvalVerdict, TrialCheck};
 use crate::sandbox::{Lease, OpenError, Sandbox};
-use crate::target::TurnRequest;
+use crate::target::{TurnRequest, read_answer};
 
 use super::record::{About, TurnTrace, traces};
 use super::run::checks;
@@ -67,9 +67,18 @@ impl HandTrial {
         serde_json::to_string(&request).ok()
     }
 
-    /// Keeps what the target answered to the turn, and goes on to the next; false when there is none.
-    pub fn answer(&self, text: &str) -> bool {
-        self.lease.answer(text);
+    /// Keeps what the target answered to the turn, and goes on to the next; false when there is none. The whole body of
+    /// the answer is understood as well as its text alone.
+    pub fn answer(&self, line: &str) -> bool {
+        match serde_json::from_str(line).ok().and_then(|body| read_answer(body).ok()) {
+            Some(answer) => {
+                for proposal in &answer.proposals {
+                    self.lease.propose(&proposal.tool, &proposal.arguments, proposal.blocked);
+                }
+                self.lease.answer(&answer.text);
+            }
+            None => self.lease.answer(line),
+        }
         self.lease.next_turn()
     }
 

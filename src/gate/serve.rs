@@ -20,6 +20,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::{PREFIX, admitted, config_hash};
 use crate::connection::{self, Doors, Phase};
+use crate::eval_report::gate_answer;
 use crate::render::{Texts, eval_report as words};
 use crate::store::{Store, StoreError};
 
@@ -223,7 +224,7 @@ impl Shared {
         let tokens = store.gate_tokens().map_err(unavailable)?;
         let kept = admitted(&tokens, token, (self.setup.now_ns)()).ok_or(Refusal::Unauthorized)?;
         let hash = hash.ok_or(Refusal::BadHash)?;
-        let answer = store.gate(hash, Some(&kept.project_id)).map_err(unavailable)?;
+        let answer = gate_answer(&store, hash, Some(&kept.project_id)).map_err(unavailable)?;
         Ok(words::gate_json(&self.setup.texts, &answer))
     }
 }

@@ -162,7 +162,7 @@ fn act(shared: &Shared, alive: &mut Alive<'_>, wanted: Wanted, body: &[u8]) -> R
             let CallBody { arguments, approval_id } = parsed(body)?;
             counted(alive)?;
             let trial = alive.trial().ok_or(Refusal::Unauthorized)?;
-            let late_ms = trial.delay_of_next(&tool);
+            let late_ms = trial.delay_of_next(&tool, &arguments);
             let reply = trial.call_late(at_ms, late_ms, &tool, &arguments, approval_id.as_deref());
             Ok((Reply::of_call(reply), Duration::from_millis(late_ms)))
         }

@@ -54,7 +54,7 @@ const ROOMS: [(&str, &[&str]); 31] = [
     ("src/drafts.rs", &["chat", "diagnose", "digest", "model", "render"]),
     ("src/eval_report.rs", &["eval", "model", "store"]),
     // `render` words the answers of its server.
-    ("src/gate", &["connection", "digest", "model", "render", "store"]),
+    ("src/gate", &["connection", "digest", "eval_report", "model", "render", "store"]),
     // `render` words what to do about a call.
     ("src/calls.rs", &["model", "render", "store"]),
 ];

@@ -5,6 +5,7 @@ use super::super::load::StoreArg;
 use super::super::{exit, terminal};
 use super::project::project_id;
 use super::{Format, FormatArg};
+use crate::eval_report::gate_answer;
 use crate::gate::config_hash;
 use crate::render::layout::wrap_lines;
 use crate::render::{Texts, eval_report as words};
@@ -34,7 +35,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         .ok_or_else(|| Failure::usage("eval_config_hash").with("value", &args.config_hash))?;
     let project = args.project.as_deref().map(project_id).transpose()?;
     let store = args.store.open_to_read()?;
-    let answer = store.gate(&hash, project.as_deref()).map_err(Failure::from)?;
+    let answer = gate_answer(&store, &hash, project.as_deref()).map_err(Failure::from)?;
     drop(store);
     let text = match args.output.format {
         Format::Table => wrap_lines(&words::gate_words(texts, &answer), terminal::plain_style().cells()),

@@ -233,7 +233,7 @@ fn go(texts: &Texts, args: &Args, opened: &Opened, store: &Store, job: Job<'_>, 
         done: 0,
         quiet: args.quiet,
     };
-    keeper.say(&words::begun(texts, &experiment, left.tasks.len(), is_kept));
+    keeper.say(&words::begun(texts, &experiment, keeper.total, is_kept));
     let mut summary = Summary::default();
     if let Some(target) = target {
         let engine_setup = engine::Setup {

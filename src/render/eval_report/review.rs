@@ -18,7 +18,7 @@ pub fn review(texts: &Texts, report: &EvalReport, all: bool, style: Style) -> St
     let wanted = |one: &&crate::model::eval_report::ReportTrial| one.wants_review() || (all && one.verdict.is_some());
     let trials: Vec<TrialView> = report.trials.iter().filter(wanted).map(|one| trial(texts, one)).collect();
     if trials.is_empty() {
-        return phrase(texts, "nothing_to_review", context! {}) + "\n";
+        return wrap_lines(&phrase(texts, "nothing_to_review", context! {}), style.cells());
     }
     let experiment = plain_short(&report.experiment.experiment_id, NAME_CHARS);
     let mut out = phrase(texts, "review_head", context! { experiment, count => trials.len() }) + "\n";

@@ -576,7 +576,7 @@ fn experiment_is_stopped_once_and_a_call_beyond_the_limit_is_never_late() {
         let mut trial = Trial::new(&case);
         trial.next_turn(0);
         trial.call(1, "send", &mail(), None);
-        assert_eq!(trial.delay_of_next("send"), late, "{limit}");
+        assert_eq!(trial.delay_of_next("send", &mail()), late, "{limit}");
         trial.cancel(2);
         trial.cancel(3);
         let stopped = EventKind::Cancelled { scope: CancelScope::Experiment };

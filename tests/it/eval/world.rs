@@ -125,6 +125,36 @@ fn faulty(kind: FaultKind) -> (Vec<Event>, WorldState) {
     trial.finish()
 }
 
+/// A call that the contract refuses does not come to the tool: the fault waits for one that does.
+#[test]
+fn refused_arguments_use_no_fault_up() {
+    for kind in ["tool_error", "lost_before", "lost_after", "delay", "limit"] {
+        let mut document = plain();
+        let name = document["tools"][1]["name"].as_str().unwrap().to_owned();
+        document["faults"] = json!([{"tool": name, "call": 1, "kind": kind}]);
+        if kind == "delay" {
+            document["faults"][0]["delay_ms"] = json!(7);
+        }
+        let case = case(document);
+        let mut trial = Trial::new(&case);
+        trial.next_turn(0);
+        assert_eq!(trial.delay_of_next(&name, &json!({})), 0, "{kind}");
+        let refused = trial.call(1, &name, &json!({}), None);
+        assert!(matches!(refused, Reply::ToolError(message) if message.starts_with("invalid_arguments")), "{kind}");
+        let injected = |trial: &Trial<'_>| {
+            let calls = trial.events().iter().filter_map(|event| match event.kind {
+                EventKind::FaultInjected { call, .. } => Some(call),
+                _ => None,
+            });
+            calls.collect::<Vec<_>>()
+        };
+        assert_eq!(injected(&trial), [0_u64; 0], "{kind}");
+        assert_eq!(trial.delay_of_next(&name, &json!({"to": "a"})), if kind == "delay" { 7 } else { 0 });
+        trial.call(2, &name, &json!({"to": "a"}), None);
+        assert_eq!(injected(&trial), [2], "{kind}");
+    }
+}
+
 #[test]
 fn faults_hit_their_call_and_do_what_they_say() {
     for (kind, outcome, made) in [

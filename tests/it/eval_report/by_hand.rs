@@ -107,13 +107,22 @@ fn trial_is_taken_through_its_turns_judged_and_left_as_traces() {
     hand.answer("R2 를 잡았습니다.");
     let second = hand.json();
     assert_eq!((&second["turn"], &second["trial_id"]), (&json!(2), &first["trial_id"]));
-    hand.answer("이미 처리했습니다.");
+    let proposal = json!({ "type": "proposal", "tool": "reserve_room", "arguments": {}, "blocked": true });
+    hand.answer(&json!({ "output": { "text": "이미 처리했습니다." }, "events": [proposal] }).to_string());
     let ended = hand.json();
     assert_eq!((&ended["verdict"], &ended["case_id"]), (&json!("PASS"), &json!("13-duplicate-event")), "{ended}");
     let kinds: Vec<&str> =
         ended["events"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds.iter().filter(|kind| **kind == "call").count(), 3, "{kinds:?}");
-    assert_eq!(kinds.iter().filter(|kind| **kind == "answer").count(), 2, "{kinds:?}");
+    assert_eq!(kinds.iter().filter(|kind| **kind == "proposal").count(), 1, "{kinds:?}");
+    let answers: Vec<&Value> = ended["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["kind"] == "answer")
+        .map(|one| &one["event"]["text"])
+        .collect();
+    assert_eq!(answers, ["R2 를 잡았습니다.", "이미 처리했습니다."]);
     // The trial is over and its token dead; the gate still answers, without a store with 503.
     let dead = hand.send("GET", &format!("{path}/status"), &token, &json!({}));
     assert_eq!(dead, (401, json!({ "ok": false, "error": { "code": "unauthorized" } })));

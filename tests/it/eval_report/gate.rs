@@ -148,6 +148,24 @@ fn critical_violation_stands_while_the_experiment_goes_on() {
     assert_eq!(answer(&lab, &hash('c'), 1)["decision"], "blocked");
 }
 
+/// A run that was killed leaves no decision; what was seen until then stands.
+#[test]
+fn critical_violation_stands_before_anything_was_decided() {
+    let lab = Lab::new();
+    lab.experiment("x1", &["a", "b"], |_| ());
+    let mut end = ended(EvalVerdict::Fail);
+    lab.begin("x1", "b", 1, 1);
+    assert_eq!(answer(&lab, &hash('c'), 4)["decision"], "held");
+    end.checks.push(check("leak", EvalVerdict::Fail));
+    end.checks[1].severity = "critical".to_owned();
+    lab.trial("x1", "a", 1, end);
+    let said = answer(&lab, &hash('c'), 1);
+    assert_eq!((&said["decision"], &said["experiment_id"]), (&"blocked".into(), &"x1".into()));
+    assert!(said["reasons"].to_string().contains("critical_violation"), "{said}");
+    let text = lab.said(&["gate", "--config-hash", &hash('c')], 1);
+    assert!(text.contains("차단 권고") && !text.contains("판단한 때"), "{text}");
+}
+
 #[test]
 fn baseline_and_other_projects_do_not_answer() {
     let lab = Lab::new();
