@@ -74,7 +74,7 @@ fn lint_takes_folders_and_tells_of_what_it_cannot_read() {
     );
     let place = Place::new();
     fs::create_dir(place.path("empty")).unwrap();
-    for (name, words) in [("empty", "사례 파일"), ("none.json", "파일이 없습니다")] {
+    for (name, words) in [("empty", ".json 파일이 없습니다"), ("none.json", "파일이 없습니다")] {
         let output = run(&["lint", name], &place);
         assert_eq!(output.status.code(), Some(3), "{name}");
         assert!(told(&output).contains(words), "{}", told(&output));
