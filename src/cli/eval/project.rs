@@ -213,13 +213,7 @@ impl Opened {
         let unusable =
             |error: std::io::Error| Failure::unreadable("eval_sandbox").with("value", listen).with("message", error);
         let listener = TcpListener::bind(listen).map_err(unusable)?;
-        let begun = Instant::now();
-        let setup = SandboxSetup {
-            limits: SandboxLimits::default(),
-            clock: Clock { elapsed: Box::new(move || begun.elapsed()), now: Box::new(SystemTime::now) },
-            public_url: self.project.sandbox_url.clone(),
-        };
-        Sandbox::start(listener, setup).map_err(|error| match error {
+        Sandbox::start(listener, sandbox_setup(self.project.sandbox_url.clone())).map_err(|error| match error {
             StartError::System(error) => unusable(error),
             StartError::PublicUrl => {
                 let url = self.project.sandbox_url.clone().unwrap_or_default();
@@ -252,6 +246,16 @@ fn reference_target(
         open: Box::new(move || open().map_err(|failure| ChatError::Setup { message: failure.to_string() })),
         clock: Box::new(move || begun.elapsed()),
     })
+}
+
+/// A sandbox with the usual limits and the time of this machine.
+pub(super) fn sandbox_setup(public_url: Option<String>) -> SandboxSetup {
+    let begun = Instant::now();
+    SandboxSetup {
+        limits: SandboxLimits::default(),
+        clock: Clock { elapsed: Box::new(move || begun.elapsed()), now: Box::new(SystemTime::now) },
+        public_url,
+    }
 }
 
 /// Why an agent cannot be asked.

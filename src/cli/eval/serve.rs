@@ -5,7 +5,6 @@ mod trial;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
 
 use axum::Router;
 
@@ -13,13 +12,14 @@ use super::super::failure::Failure;
 use super::super::load::{self, StoreArg};
 use super::super::receive::{listen, signals};
 use super::super::{exit, terminal};
-use super::{Format, case};
+use super::project::sandbox_setup;
+use super::{Format, case, traces};
 use crate::eval::case::Case;
 use crate::eval::freeze::freeze;
 use crate::experiment::by_hand::HandTrial;
 use crate::gate::serve::{self, Limits, Setup};
 use crate::render::{Texts, eval_report as words};
-use crate::sandbox::{Clock, Limits as SandboxLimits, Sandbox, Setup as SandboxSetup, StartError};
+use crate::sandbox::{Sandbox, StartError};
 
 /// `taco-trace eval serve` 의 인자
 #[derive(Debug, clap::Args)]
@@ -73,7 +73,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
     }
     let (listener, address) = listen(&args.listen, Some(8321))?;
     let (sandbox, beside) = sandbox(args, address)?;
-    let hand = Arc::new(tried.map(|case| begin_trial(args, &sandbox, case)).transpose()?);
+    let hand = tried.map(|case| begin_trial(args, &sandbox, case)).transpose()?.map(Arc::new);
     let (told, quiet) = (Texts::korean(), args.quiet);
     let setup = Setup {
         limits: Limits::default(),
@@ -98,14 +98,14 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
         }
         // A closed standard output keeps nobody from asking.
         terminal::write_result(&format!("{url}\n"), None).ok();
-        if hand.is_some() {
-            trial::follow(Arc::clone(&hand))?;
+        if let Some(hand) = &hand {
+            trial::follow(Arc::clone(hand))?;
         }
         Ok(stop)
     };
     let totals =
         serve::run(listener, setup, begin).map_err(|error| Failure::unreadable("other").with("message", error))?;
-    let finished = hand.as_ref().as_ref().map_or(Ok(()), trial::Hand::finish);
+    let finished = hand.map_or(Ok(()), |hand| hand.finish());
     if !args.quiet {
         terminal::tell(&words::served(texts, totals.answered, totals.refused));
     }
@@ -114,13 +114,7 @@ pub(crate) fn run(texts: &Texts, args: &Args) -> anyhow::Result<u8> {
 
 /// The sandbox, and what answers for it. Without a case no trial is open in it, and every token is refused.
 fn sandbox(args: &Args, address: SocketAddr) -> Result<(Sandbox, Router), Failure> {
-    let begun = Instant::now();
-    let setup = SandboxSetup {
-        limits: SandboxLimits::default(),
-        clock: Clock { elapsed: Box::new(move || begun.elapsed()), now: Box::new(SystemTime::now) },
-        public_url: args.sandbox_url.clone(),
-    };
-    Sandbox::behind(address, setup).map_err(|error| match error {
+    Sandbox::behind(address, sandbox_setup(args.sandbox_url.clone())).map_err(|error| match error {
         StartError::PublicUrl => {
             Failure::usage("eval_sandbox_url").with("value", args.sandbox_url.as_deref().unwrap_or_default())
         }
@@ -128,9 +122,10 @@ fn sandbox(args: &Args, address: SocketAddr) -> Result<(Sandbox, Router), Failur
     })
 }
 
-fn begin_trial(args: &Args, sandbox: &Sandbox, case: Case) -> Result<trial::Hand, Failure> {
+fn begin_trial(args: &Args, sandbox: &Sandbox, case: Case) -> anyhow::Result<trial::Hand> {
+    let file = args.traces.as_deref().map(traces::open).transpose()?;
     let name = case.id.clone();
     let begun = HandTrial::begin(sandbox, case, load::now_ns())
         .map_err(|error| Failure::unreadable("other").with("message", error))?;
-    Ok(trial::Hand::new(name, begun, args.traces.clone(), args.quiet))
+    Ok(trial::Hand::new(name, begun, args.traces.clone().zip(file), args.quiet))
 }

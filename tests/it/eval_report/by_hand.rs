@@ -188,6 +188,9 @@ fn what_cannot_be_served_is_told_before_anything_listens() {
     assert_eq!(code, Some(2), "{said}");
     let (code, said) = serve(&["--case", good, "--traces", good]);
     assert_eq!(code, Some(2), "{said}");
+    let (code, said) = serve(&["--case", good, "--traces", "none/traces.jsonl"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("none/traces.jsonl"), "{said}");
     let (code, said) = serve(&["--sandbox-url", "https://x"]);
     assert_eq!(code, Some(2), "{said}");
     let (code, said) = serve(&[]);

@@ -1,24 +1,26 @@
 //! A trial by hand: turns to standard output, answers from standard input.
 
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
 
 use crate::cli::terminal;
-use crate::experiment::by_hand::{HandTrial, Tried};
+use crate::experiment::by_hand::HandTrial;
 use crate::render::{Texts, eval_report as words};
 
 /// The trial, until it ends.
 pub(super) struct Hand {
     case_id: String,
     trial: Mutex<Option<HandTrial>>,
-    traces: Option<PathBuf>,
+    /// Where its traces go, and the file that is open there.
+    traces: Option<(PathBuf, File)>,
     /// Why the traces could not be written.
     failed: Mutex<Option<anyhow::Error>>,
     quiet: bool,
+    texts: Texts,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -27,12 +29,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Writes the first turn, and reads answers on a thread of its own as long as turns are left. An end of the input ends
 /// nothing: who sends it may be a program that only wanted the first turn.
-pub(super) fn follow(hand: Arc<Option<Hand>>) -> io::Result<()> {
-    if let Some(one) = &*hand {
-        one.turn();
-    }
+pub(super) fn follow(hand: Arc<Hand>) -> io::Result<()> {
+    hand.turn();
     std::thread::Builder::new().name("answers".to_owned()).spawn(move || {
-        let Some(hand) = &*hand else { return };
         for line in io::stdin().lock().lines() {
             if !line.is_ok_and(|text| hand.answer(&text)) {
                 return;
@@ -43,14 +42,15 @@ pub(super) fn follow(hand: Arc<Option<Hand>>) -> io::Result<()> {
 }
 
 impl Hand {
-    pub(super) fn new(case_id: String, trial: HandTrial, traces: Option<PathBuf>, quiet: bool) -> Self {
-        Self { case_id, trial: Mutex::new(Some(trial)), traces, failed: Mutex::default(), quiet }
+    pub(super) fn new(case_id: String, trial: HandTrial, traces: Option<(PathBuf, File)>, quiet: bool) -> Self {
+        let (trial, texts) = (Mutex::new(Some(trial)), Texts::korean());
+        Self { case_id, trial, traces, failed: Mutex::default(), quiet, texts }
     }
 
     fn turn(&self) {
         let trial = locked(&self.trial);
         if let Some(turn) = trial.as_ref().and_then(HandTrial::turn) {
-            self.tell(&words::hand_turn(&Texts::korean()));
+            self.tell(&words::hand_turn(&self.texts));
             terminal::write_result(&format!("{turn}\n"), None).ok();
         }
     }
@@ -84,9 +84,8 @@ impl Hand {
     }
 
     fn end(&self, trial: HandTrial) {
-        let texts = Texts::korean();
         let tried = trial.end();
-        self.tell(&words::tried(&texts, &self.case_id, tried.verdict, &tried.checks, &tried.events));
+        self.tell(&words::tried(&self.texts, &self.case_id, tried.verdict, &tried.checks, &tried.events));
         let whole = json!({
             "trial_id": tried.trial_id,
             "case_id": self.case_id,
@@ -95,10 +94,12 @@ impl Hand {
             "events": tried.events,
         });
         terminal::write_result(&format!("{whole}\n"), None).ok();
-        if let Some(path) = &self.traces
-            && let Err(error) = append(path, &tried)
-        {
-            *locked(&self.failed) = Some(error);
+        if let Some((path, file)) = &self.traces {
+            let lines: String = tried.traces.iter().map(|trace| format!("{}\n", trace.line)).collect();
+            let mut file = file;
+            if let Err(error) = file.write_all(lines.as_bytes()) {
+                *locked(&self.failed) = Some(terminal::not_appended(path, error));
+            }
         }
     }
 
@@ -107,11 +108,4 @@ impl Hand {
             terminal::tell(text);
         }
     }
-}
-
-fn append(path: &Path, tried: &Tried) -> anyhow::Result<()> {
-    let lines: String = tried.traces.iter().map(|trace| format!("{}\n", trace.line)).collect();
-    let opened = OpenOptions::new().create(true).append(true).open(path);
-    let mut file = opened.map_err(|error| terminal::not_written(Some(path), error))?;
-    file.write_all(lines.as_bytes()).map_err(|error| terminal::not_appended(path, error))
 }
