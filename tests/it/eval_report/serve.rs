@@ -96,6 +96,24 @@ fn right_token_is_answered_as_the_guide_says() {
     assert!(said.contains("답한 물음 2건, 거절한 물음 0건"), "{said}");
 }
 
+/// As on the command line: a run that was killed leaves no decision, and what was seen until then stands.
+#[test]
+fn critical_violation_is_answered_before_anything_was_decided() {
+    let lab = Lab::new();
+    lab.experiment("x1", &["a", "b"], |_| ());
+    lab.begin("x1", "b", 1, 1);
+    let mut end = ended(EvalVerdict::Fail);
+    end.checks[0].verdict = EvalVerdict::Fail;
+    end.checks[0].severity = "critical".to_owned();
+    lab.trial("x1", "a", 1, end);
+    let token = issue(&lab);
+    let server = Server::new(&lab);
+    let (status, _, body) = server.ask(&hash('c'), &token);
+    let answer: Value = serde_json::from_str(&body).unwrap();
+    super::gate::assert_schema(&answer);
+    assert_eq!((status, &answer["decision"], &answer["found"]), (200, &"blocked".into(), &true.into()), "{body}");
+}
+
 #[test]
 fn whoever_has_no_token_that_counts_gets_401() {
     let lab = lab();
