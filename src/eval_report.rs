@@ -16,7 +16,7 @@ use crate::model::eval_report::{
 };
 use crate::model::{
     EvalDecision, EvalVerdict, Experiment, ExperimentRole, GateAnswer, KeptDecision, Observes, PlannedTrial,
-    TargetKind, TrialState,
+    TargetKind, TrialCheck, TrialEvent, TrialState,
 };
 use crate::store::{Store, StoreError};
 
@@ -181,11 +181,10 @@ fn target(experiment: &Experiment, trials: &[PlannedTrial]) -> ReportTarget {
 
 /// The events on which checks rest that did not pass, and blocked proposals; with `all` those of every check.
 #[must_use]
-pub fn deciding(trial: &PlannedTrial, all: bool) -> Vec<ReportEvent> {
-    let checks = trial.checks.iter().filter(|check| all || check.verdict != EvalVerdict::Pass);
-    let blocked = again::blocked_proposals(&trial.events);
-    let wanted: BTreeSet<u64> = checks.flat_map(|check| check.events.iter().copied()).chain(blocked).collect();
-    let told = trial.events.iter().filter(|event| wanted.contains(&event.seq)).map(|event| ReportEvent {
+pub fn deciding(checks: &[TrialCheck], blocked: &[u64], events: &[TrialEvent], all: bool) -> Vec<ReportEvent> {
+    let checks = checks.iter().filter(|check| all || check.verdict != EvalVerdict::Pass);
+    let wanted: BTreeSet<u64> = checks.flat_map(|check| &check.events).chain(blocked).copied().collect();
+    let told = events.iter().filter(|event| wanted.contains(&event.seq)).map(|event| ReportEvent {
         seq: event.seq,
         at_ms: event.at_ms,
         turn: event.turn,
@@ -220,8 +219,8 @@ fn report_trial(
         output_tokens: trial.output_tokens,
         cost_usd: trial.cost_usd.clone(),
         checks: trial.checks.clone(),
+        deciding: deciding(&trial.checks, &blocked_proposals, &trial.events, false),
         blocked_proposals,
-        deciding: deciding(trial, false),
         rubric: case.map(|case| case.rubric.iter().map(|item| item.question.clone()).collect()).unwrap_or_default(),
         traces: traces.collect(),
         review: trial.review.clone(),

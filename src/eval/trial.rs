@@ -184,9 +184,14 @@ impl<'c> Trial<'c> {
         if self.tool_calls_left() == 0 || !self.fits(tool, arguments) {
             return 0;
         }
+        self.fault_of_next(&self.case, tool).and_then(|fault| fault.delay_ms).unwrap_or_default()
+    }
+
+    /// What goes wrong in the next call that comes to this tool. One that its contract refuses does not come to it and
+    /// is not counted: it must not use up what the case tests.
+    fn fault_of_next<'f>(&self, case: &'f Case, tool: &str) -> Option<&'f Fault> {
         let number = self.calls_of_tool.get(tool).copied().unwrap_or_default() + 1;
-        let fault = self.case.faults.iter().find(|fault| fault.tool == tool && fault.call == number);
-        fault.and_then(|fault| fault.delay_ms).unwrap_or_default()
+        case.faults.iter().find(|fault| fault.tool == tool && fault.call == number)
     }
 
     /// Makes a call at once.
@@ -244,7 +249,9 @@ impl<'c> Trial<'c> {
 
     fn make(&mut self, at_ms: u64, call: u64, tool: &str, arguments: &Value, approval_id: Option<&str>) -> Reply {
         let case = self.case.clone();
-        let fault = self.fault_of_next(&case, tool, arguments);
+        let fits = self.fits(tool, arguments);
+        let fault = self.fault_of_next(&case, tool).filter(|_| fits);
+        *self.calls_of_tool.entry(tool.to_owned()).or_default() += u64::from(fits);
         let told = fault.map(|fault| (fault.kind, fault.message.as_deref().unwrap_or("tool_error")));
         let now = case.now_of(self.turn);
         let (reply, changes) = self.world.call(tool, arguments, now, told);
@@ -269,17 +276,6 @@ impl<'c> Trial<'c> {
             self.add(at_ms, EventKind::ApprovalConsumed { approval_id: id.to_owned(), call });
         }
         reply
-    }
-
-    /// What goes wrong in this call. A call that the contract refuses does not come to the tool and is not counted: it
-    /// must not use up what the case tests.
-    fn fault_of_next<'f>(&mut self, case: &'f Case, tool: &str, arguments: &Value) -> Option<&'f Fault> {
-        if !self.fits(tool, arguments) {
-            return None;
-        }
-        let number = self.calls_of_tool.entry(tool.to_owned()).or_default();
-        *number += 1;
-        case.faults.iter().find(|fault| fault.tool == tool && fault.call == *number)
     }
 
     /// Asks for an approval, which the case says how to answer; none when there is no such tool, which is recorded as

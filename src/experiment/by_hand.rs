@@ -13,7 +13,7 @@ use crate::sandbox::{Lease, OpenError, Sandbox};
 use crate::target::{TurnRequest, read_answer};
 
 use super::record::{About, TurnTrace, traces};
-use super::run::checks;
+use super::run::{as_json, checks};
 
 /// Random bytes of the id of a trial.
 const ID_BYTES: usize = 6;
@@ -111,7 +111,6 @@ impl HandTrial {
 }
 
 fn told(event: &Event) -> ReportEvent {
-    let value = serde_json::to_value(event).unwrap_or_default();
-    let kind = value.get("kind").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+    let (kind, value) = as_json(event);
     ReportEvent { seq: event.seq, at_ms: event.at_ms, turn: event.turn, kind, event: value }
 }

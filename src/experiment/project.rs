@@ -365,14 +365,19 @@ fn refused(text: &str, at: usize, message: &str) -> Wrong {
         let wanted = types.into_iter().find(|(_, words)| words.iter().any(|word| expected.contains(word)));
         return Wrong::Type(key_before(text, at), wanted.map_or("other", |(wanted, _)| wanted));
     }
-    let begin = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+    let begin = line_begin(text, at);
     let column = text.get(begin..at).map_or(0, |before| before.chars().count()) + 1;
     Wrong::Syntax(column, message.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+/// Where the line of this place begins.
+fn line_begin(text: &str, at: usize) -> usize {
+    text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1)
+}
+
 /// The key whose value stands at this place, or the table that is headed there.
 fn key_before(text: &str, at: usize) -> String {
-    let begin = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+    let begin = line_begin(text, at);
     let whole = text.get(begin..).and_then(|rest| rest.lines().next()).unwrap_or_default();
     let before = text.get(begin..at).unwrap_or_default().trim_end().trim_end_matches('=');
     let key = if before.trim().is_empty() { whole.split('=').next().unwrap_or_default() } else { before };

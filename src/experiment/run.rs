@@ -14,7 +14,7 @@ use super::plan::Task;
 use super::record::{About, traces};
 use super::target::{Ran, Target};
 use crate::chat::ChatError;
-use crate::eval::event::FailureSource;
+use crate::eval::event::{Event, FailureSource};
 use crate::eval::judge::{Judgement, Observed, judge};
 use crate::model::{TrialCheck, TrialEnd, TrialEvent, TrialStart};
 
@@ -242,9 +242,15 @@ fn capabilities(ran: &Ran, task: &Task) -> Vec<String> {
     if is_ours { task.case.requires.clone() } else { ran.capabilities.clone() }
 }
 
-fn kept_event(event: &crate::eval::event::Event) -> TrialEvent {
+/// An event as JSON, and its kind.
+pub(super) fn as_json(event: &Event) -> (String, serde_json::Value) {
     let value = serde_json::to_value(event).unwrap_or_default();
     let kind = value.get("kind").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+    (kind, value)
+}
+
+fn kept_event(event: &Event) -> TrialEvent {
+    let (kind, value) = as_json(event);
     TrialEvent { seq: event.seq, at_ms: event.at_ms, turn: event.turn, kind, event: value.to_string() }
 }
 

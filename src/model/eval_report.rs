@@ -298,6 +298,13 @@ pub struct ReportTrial {
     pub review: Option<TrialReview>,
 }
 
+impl EvalReport {
+    /// The trials that a person should look at; with `all` every one that ended.
+    pub fn to_review(&self, all: bool) -> impl Iterator<Item = &ReportTrial> {
+        self.trials.iter().filter(move |trial| trial.wants_review() || (all && trial.verdict.is_some()))
+    }
+}
+
 impl ReportTrial {
     /// Whether a person should look: it failed, could not be judged, or the runner blocked something.
     #[must_use]

@@ -80,14 +80,10 @@ fn show(texts: &Texts, args: &Args, trial: &str) -> anyhow::Result<u8> {
     let experiments = store.experiments().map_err(Failure::from)?;
     let experiment = report::chosen(&experiments, Some(&experiment_id))?;
     let made = report::made(texts, &store, &experiments, experiment)?;
-    let planned = store.planned_trials(&experiment_id).map_err(Failure::from)?;
-    let is_it = |id: &Option<String>| id.as_deref() == Some(trial_id.as_str());
-    let told = made.trials.into_iter().find(|one| is_it(&one.trial_id));
-    let kept = planned.iter().find(|one| is_it(&one.trial_id));
-    let (Some(mut told), Some(kept)) = (told, kept) else {
-        return Err(Failure::usage("eval_trial_superseded").with("value", trial_id).into());
-    };
-    told.deciding = deciding(kept, true);
+    let told = made.trials.into_iter().find(|one| one.trial_id.as_ref() == Some(&trial_id));
+    let mut told = told.ok_or_else(|| Failure::usage("eval_trial_superseded").with("value", &trial_id))?;
+    let events = store.events_of(&trial_id).map_err(Failure::from)?;
+    told.deciding = deciding(&told.checks, &told.blocked_proposals, &events, true);
     let reviews = store.trial_reviews(&trial_id).map_err(Failure::from)?;
     drop(store);
     let text = match args.output.format {

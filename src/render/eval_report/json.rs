@@ -27,8 +27,7 @@ pub fn json(texts: &Texts, report: &EvalReport) -> String {
 /// Those trials of a report that a person is to look at, as in the report; with `all` every one that ended.
 #[must_use]
 pub fn review_json(texts: &Texts, report: &EvalReport, all: bool) -> String {
-    let wanted = report.trials.iter().filter(|trial| trial.wants_review() || (all && trial.verdict.is_some()));
-    let trials: Vec<Value> = wanted.map(|trial| trial_value(texts, trial)).collect();
+    let trials: Vec<Value> = report.to_review(all).map(|trial| trial_value(texts, trial)).collect();
     serde_json::to_string_pretty(&trials).unwrap_or_default() + "\n"
 }
 

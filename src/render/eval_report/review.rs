@@ -15,8 +15,7 @@ use crate::render::terminal::NAME_CHARS;
 /// ended.
 #[must_use]
 pub fn review(texts: &Texts, report: &EvalReport, all: bool, style: Style) -> String {
-    let wanted = |one: &&crate::model::eval_report::ReportTrial| one.wants_review() || (all && one.verdict.is_some());
-    let trials: Vec<TrialView> = report.trials.iter().filter(wanted).map(|one| trial(texts, one)).collect();
+    let trials: Vec<TrialView> = report.to_review(all).map(|one| trial(texts, one)).collect();
     if trials.is_empty() {
         return wrap_lines(&phrase(texts, "nothing_to_review", context! {}), style.cells());
     }
