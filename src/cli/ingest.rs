@@ -78,8 +78,15 @@ fn seconds(text: &str) -> Result<Duration, String> {
     if (0.01..=86_400.0).contains(&seconds) { Ok(Duration::from_secs_f64(seconds)) } else { Err("0.01..86400".into()) }
 }
 
-/// The last lines: what was read, and what all runs of the store let the rules check.
+/// The last lines: what was read, and what all runs of the store let the rules check, unless that is as it was.
 pub(crate) fn tell_summary(texts: &Texts, store: &Store, loaded: &Loaded, masks: bool) -> anyhow::Result<()> {
+    let coverage =
+        if loaded.files > 0 || loaded.tools_changed { Some(store.coverage().map_err(Failure::from)?) } else { None };
+    let conventions = if coverage.is_some_and(|coverage| coverage.with_arguments < coverage.tool_calls) {
+        store.conventions_without_arguments().map_err(Failure::from)?
+    } else {
+        Vec::new()
+    };
     terminal::tell(&issues::ingest_summary(
         texts,
         &IngestSummary {
@@ -94,8 +101,8 @@ pub(crate) fn tell_summary(texts: &Texts, store: &Store, loaded: &Loaded, masks:
             issues: loaded.issues,
             traces: loaded.totals.traces,
             seconds: loaded.seconds,
-            coverage: store.coverage().map_err(Failure::from)?,
-            captures: load::captures(&store.conventions_without_arguments().map_err(Failure::from)?),
+            coverage,
+            captures: load::captures(&conventions),
             spans_merged: loaded.totals.spans_merged,
         },
     ));

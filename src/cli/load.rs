@@ -172,6 +172,8 @@ pub(crate) struct Loaded {
     pub(crate) issues: u64,
     /// The same by code.
     pub(crate) issues_by_code: BTreeMap<IssueCode, u64>,
+    /// Whether other tool definitions came into force.
+    pub(crate) tools_changed: bool,
     /// Whether nothing was recognised, neither now nor in what the store had.
     pub(crate) is_empty: bool,
     /// Names of the conventions that were asked, in order.
@@ -387,7 +389,7 @@ pub(crate) fn load_into(
 ) -> anyhow::Result<()> {
     let started = std::time::Instant::now();
     if let Some(set) = read_tools(texts, args, loaded)? {
-        store.load_tools(&set, &now()).map_err(Failure::from)?;
+        loaded.tools_changed = store.load_tools(&set, &now()).map_err(Failure::from)?;
     }
     let sources = source::expand(paths, FileKind::Trace).map_err(Failure::from)?;
     if !sources.is_empty() {

@@ -49,7 +49,7 @@ pub(crate) fn run(texts: &Texts, watch: &Watch<'_>) -> anyhow::Result<u8> {
     let store = Store::open(watch.db).map_err(Failure::from)?;
     let mut loaded = Loaded::default();
     if let Some(set) = load::read_tools(texts, watch.load, &mut loaded)? {
-        store.load_tools(&set, &load::now()).map_err(Failure::from)?;
+        loaded.tools_changed = store.load_tools(&set, &load::now()).map_err(Failure::from)?;
     }
     load::tell_issues(texts, &loaded);
     loaded.told.clear();

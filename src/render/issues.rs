@@ -51,8 +51,8 @@ pub struct IngestSummary {
     pub seconds: f64,
     /// Spans that are the same call as a span around them.
     pub spans_merged: u64,
-    /// What all runs of the store let the rules check.
-    pub coverage: Coverage,
+    /// What all runs of the store let the rules check; none when that is as it was before.
+    pub coverage: Option<Coverage>,
     /// Conventions of calls without arguments, each with the setting that makes it record them, when one is known.
     pub captures: Vec<(String, Option<String>)>,
 }
@@ -111,17 +111,16 @@ pub fn ingest_summary(texts: &Texts, summary: &IngestSummary) -> String {
         dropped: Vec<(String, u64)>,
         spans_dropped: u64,
         seconds: String,
-        coverage: String,
+        coverage: Option<String>,
         capture_lines: Vec<String>,
     }
-    let coverage = summary.coverage;
     texts.render(
         "ingest_summary.j2",
         Values {
             summary,
             dropped: summary.dropped.iter().map(|(name, count)| (plain(name).into_owned(), *count)).collect(),
             spans_dropped: summary.dropped.values().sum(),
-            coverage: phrase(texts, "coverage", context! { c => Serde(coverage) }),
+            coverage: summary.coverage.map(|coverage| phrase(texts, "coverage", context! { c => Serde(coverage) })),
             capture_lines: captures(texts, &summary.captures),
             seconds: format!("{:.2}", summary.seconds),
         },

@@ -314,7 +314,8 @@ impl Store {
     pub fn end_judgement(&self) -> Result<(), StoreError> {
         // Views that were asked for meanwhile go too.
         self.has_views.set(self.is_file);
-        self.connection.execute_batch("ROLLBACK").map_err(StoreError::statement("ending a judgement"))
+        let ended = format!("ROLLBACK; {}", views::NOT_PLAIN);
+        self.connection.execute_batch(&ended).map_err(StoreError::statement("ending a judgement"))
     }
 
     /// Makes the settings and the scope of one judgement, in tables that hide those of the store: it may be open for

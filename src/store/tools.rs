@@ -7,16 +7,15 @@ use crate::model::{JsonType, ToolDefinition, ToolSet};
 
 impl Store {
     /// Stores the set unless it is there already, and puts it in force for what is read from now on.
-    /// Returns whether it was new.
+    /// Returns whether another one was in force.
     ///
     /// # Errors
     /// `Statement`, `DiskFull`; nothing of the set is in the store then.
     pub fn load_tools(&self, set: &ToolSet, loaded_at: &str) -> Result<bool, StoreError> {
-        let new = self.store_tools(set, loaded_at)?;
-        self.connection
-            .execute("UPDATE judge_settings SET tool_set_default = ?", params![set.sha256])
-            .map_err(StoreError::statement("judge_settings"))?;
-        Ok(new)
+        self.store_tools(set, loaded_at)?;
+        let sql = "UPDATE judge_settings SET tool_set_default = $1 WHERE tool_set_default IS DISTINCT FROM $1";
+        let changed = self.connection.execute(sql, params![set.sha256]);
+        Ok(changed.map_err(StoreError::statement("judge_settings"))? > 0)
     }
 
     /// Stores the set unless it is there already, without putting it in force.

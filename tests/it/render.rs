@@ -300,7 +300,7 @@ fn issue_list_stops_and_counts_the_rest() {
         traces: 1,
         seconds: 0.5,
         spans_merged: 3,
-        coverage: Coverage { tool_calls: 4, with_arguments: 3, ..Coverage::default() },
+        coverage: Some(Coverage { tool_calls: 4, with_arguments: 3, ..Coverage::default() }),
         captures: vec![("otel-genai".to_owned(), Some("CAPTURE=true".to_owned()))],
     };
     let text = ingest_summary(&texts, &counts);
