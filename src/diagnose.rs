@@ -372,9 +372,9 @@ fn type_error(row: &FindingRow) -> Option<TypeError> {
 
 /// The value of a top-level key in canonical arguments, as JSON text.
 fn value_of(args_key: Option<&str>, key: Option<&str>) -> String {
-    let parsed = args_key.and_then(|text| args::canonical(text).ok());
-    let arg = parsed.and_then(|canonical| canonical.args.into_iter().find(|arg| Some(arg.key.as_str()) == key));
-    arg.map(|arg| arg.value).unwrap_or_default()
+    let Some(canonical) = args_key.and_then(|text| args::canonical(text).ok()) else { return String::new() };
+    let arg = canonical.args.iter().find(|arg| Some(arg.key.as_str()) == key);
+    arg.map(|arg| canonical.value(arg).to_owned()).unwrap_or_default()
 }
 
 fn run_facts(

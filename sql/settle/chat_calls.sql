@@ -1,4 +1,5 @@
 -- Which calls in messages have no span of their own, in the touched traces.
+-- Parameter: source_id of the first file that has rows of them.
 --
 -- The calls to settle. Of several with one id the first is the call.
 CREATE OR REPLACE TEMP TABLE asked AS
@@ -34,6 +35,7 @@ SELECT s.trace_id, s.span_id, s.start_ns, s.tool_name, s.args_key, s.call_id,
     )) AS knows_id
 FROM spans s
 WHERE s.operation = 'execute_tool'
+    AND s.source_id >= $first_source_id
     AND s.trace_id IN (SELECT a.trace_id FROM asked a);
 CREATE OR REPLACE TEMP TABLE by_id AS
 SELECT a.trace_id AS trace_id, a.call_key AS call_key, s.span_id AS span_id
@@ -159,7 +161,8 @@ SET tool_args = l.tool_args,
     args_shape = l.args_shape,
     args_from_messages = TRUE
 FROM lent l
-WHERE spans.trace_id = l.trace_id AND spans.span_id = l.span_id;
+WHERE spans.source_id >= $first_source_id
+    AND spans.trace_id = l.trace_id AND spans.span_id = l.span_id;
 -- A framework may change the arguments that it was given.
 CREATE OR REPLACE TEMP TABLE changed AS
 SELECT
@@ -179,7 +182,8 @@ GROUP BY p.trace_id, p.span_id;
 UPDATE spans
 SET asked_args = c.asked_args
 FROM changed c
-WHERE spans.trace_id = c.trace_id AND spans.span_id = c.span_id;
+WHERE spans.source_id >= $first_source_id
+    AND spans.trace_id = c.trace_id AND spans.span_id = c.span_id;
 CREATE OR REPLACE TEMP TABLE settled AS
 SELECT
     o.trace_id AS trace_id,

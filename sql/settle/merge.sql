@@ -1,6 +1,7 @@
 -- Merges the spans of same_call into the outermost. It takes what it lacks
 -- from the first that has it, the inner ones move to merged_spans, and their
 -- children become its own.
+-- Parameter: source_id of the first file that has rows of them.
 CREATE OR REPLACE TEMP TABLE inner_spans AS
 SELECT
     s.*,
@@ -12,7 +13,8 @@ SELECT
         ORDER BY s.start_ns, s.span_id
     ) AS place
 FROM spans s
-JOIN same_call c ON c.trace_id = s.trace_id AND c.span_id = s.span_id;
+JOIN same_call c ON c.trace_id = s.trace_id AND c.span_id = s.span_id
+WHERE s.source_id >= $first_source_id;
 -- The places from which the outer span takes what it lacks, and what it takes.
 CREATE OR REPLACE TEMP TABLE given AS
 SELECT
@@ -31,6 +33,7 @@ SELECT
     ARG_MIN(i.inner_failure, i.place) AS failure
 FROM inner_spans i
 JOIN spans o ON o.trace_id = i.trace_id AND o.span_id = i.outer_span_id
+WHERE o.source_id >= $first_source_id
 GROUP BY i.trace_id, i.outer_span_id;
 INSERT INTO merged_spans BY NAME
 SELECT

@@ -3,19 +3,20 @@
 --
 -- A recorded parent that is kept is the parent. From one that is not, dropped
 -- and skipped spans are climbed (UNION removes what was seen: a cycle ends).
+-- Parameter: source_id of the first file that has rows of them.
 CREATE OR REPLACE TEMP TABLE kept AS
 SELECT s.trace_id AS trace_id, s.span_id AS span_id,
     s.recorded_parent_span_id AS recorded_parent_span_id,
     s.tool_name AS tool_name, s.call_id AS call_id
 FROM spans s
 JOIN settling t ON t.trace_id = s.trace_id
-WHERE NOT t.parents;
+WHERE NOT t.parents AND s.source_id >= $first_source_id;
 CREATE OR REPLACE TEMP TABLE passed AS
 SELECT l.trace_id AS trace_id, l.span_id AS span_id,
     l.parent_span_id AS parent_span_id
 FROM span_links l
 JOIN settling t ON t.trace_id = l.trace_id
-WHERE NOT t.parents;
+WHERE NOT t.parents AND l.source_id >= $first_source_id;
 CREATE OR REPLACE TEMP TABLE climbed AS
 WITH RECURSIVE climb AS (
     SELECT
@@ -67,7 +68,8 @@ LEFT JOIN climbed c ON c.trace_id = k.trace_id AND c.span_id = k.span_id;
 UPDATE spans
 SET parent_span_id = r.parent_span_id, parent_lost = r.parent_lost
 FROM resolved r
-WHERE spans.trace_id = r.trace_id
+WHERE spans.source_id >= $first_source_id
+    AND spans.trace_id = r.trace_id
     AND spans.span_id = r.span_id
     AND (spans.parent_span_id IS DISTINCT FROM r.parent_span_id
         OR spans.parent_lost <> r.parent_lost);

@@ -9,7 +9,7 @@ use duckdb::{OptionalExt, params};
 
 use super::kin::{Kin, Moved, Settled};
 use super::{Store, StoreError, batch};
-use crate::model::{CallArg, ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow, ToolSet};
+use crate::model::{CallArg, ChatCall, ChatFailure, Issue, IssueCode, OtelId, SpanLink, SpanRow, ToolSet, TraceId};
 
 /// What a file is known by when it comes again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,10 @@ pub struct SourceTotals {
 /// than this: a transaction fills whatever it may, so the file read would decide.
 const WRITING_FILE: &str = "SET threads = 1; SET memory_limit = '120MiB'";
 const WRITING_MEMORY: &str = "SET threads = 1";
+/// Two threads once everything is appended: nothing else is done then. More would each need their share of the memory.
+const SETTLING: &str = "SET threads = 2";
+/// Before the number of every file.
+pub(super) const ANY_SOURCE: i64 = 0;
 /// About how many spans, kept or not, are settled at once.
 const SETTLED_ROWS: u64 = 100_000;
 /// From how many spans on, kept or not, a file goes into the store's file at once and not through the log, into which
@@ -93,7 +97,10 @@ impl Store {
                 duckdb::arrow::datatypes::DataType::Null,
             ))
         })?;
-        let mut appender = self.connection.appender(table).map_err(StoreError::statement(table))?;
+        let schema = rows.schema();
+        let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let appender = self.connection.appender_with_columns(table, &columns);
+        let mut appender = appender.map_err(StoreError::statement(table))?;
         appender.append_record_batch(rows).map_err(StoreError::statement(table))?;
         appender.flush().map_err(StoreError::statement(table))
     }
@@ -192,31 +199,39 @@ impl Store {
     /// Works out parents, spans of one call and calls without spans of the traces in `unsettled`.
     ///
     /// In parts: a recursion cannot leave memory, which therefore is bounded by the part and not by the file. What goes
-    /// round in circles is in `parent_cycles` then.
-    pub(super) fn settle_unsettled(&self) -> Result<(), StoreError> {
-        self.step("settle/parts.sql", include_str!("../../sql/settle/parts.sql"))?;
+    /// round in circles is in `parent_cycles` then. No row of these traces came with a file before `first_source`: what
+    /// came earlier need not be looked through.
+    pub(super) fn settle_unsettled(&self, first_source: i64) -> Result<(), StoreError> {
+        self.step_from(first_source, "settle/parts.sql", include_str!("../../sql/settle/parts.sql"))?;
         let counted = self.connection.query_row("SELECT settled_rows FROM settle_size", [], |row| row.get::<_, u64>(0));
-        let parts = counted.map_err(StoreError::statement("settle_size"))?.div_ceil(SETTLED_ROWS).max(1);
+        let without_parents = counted.map_err(StoreError::statement("settle_size"))?;
+        let parts = without_parents.div_ceil(SETTLED_ROWS).max(1);
         for part in 0..parts {
             let sql = include_str!("../../sql/settle/part.sql");
             let sql = sql.replace("$parts", &parts.to_string()).replace("$part", &part.to_string());
             self.step("settle/part.sql", &sql)?;
-            self.settle_part()?;
-            self.step("parent_cycles", "INSERT INTO parent_cycles SELECT c.trace_id FROM cycles c")?;
+            if without_parents > 0 {
+                self.settle_parents(first_source)?;
+            }
+            if self.has_rows("chat_calls")? {
+                self.step_from(first_source, "settle/chat_calls.sql", include_str!("../../sql/settle/chat_calls.sql"))?;
+            }
         }
         Ok(())
     }
 
-    fn settle_part(&self) -> Result<(), StoreError> {
-        self.step("settle/parents.sql", include_str!("../../sql/settle/parents.sql"))?;
+    fn settle_parents(&self, first_source: i64) -> Result<(), StoreError> {
+        self.step_from(first_source, "settle/parents.sql", include_str!("../../sql/settle/parents.sql"))?;
         self.step("settle/same_call.sql", include_str!("../../sql/settle/same_call.sql"))?;
         if self.has_rows("same_call")? {
-            self.step("settle/merge.sql", include_str!("../../sql/settle/merge.sql"))?;
+            self.step_from(first_source, "settle/merge.sql", include_str!("../../sql/settle/merge.sql"))?;
         }
-        if self.has_rows("chat_calls")? {
-            self.step("settle/chat_calls.sql", include_str!("../../sql/settle/chat_calls.sql"))?;
-        }
-        Ok(())
+        self.step("parent_cycles", "INSERT INTO parent_cycles SELECT c.trace_id FROM cycles c")
+    }
+
+    /// A settling step that looks through no row of an earlier file than `first_source`.
+    fn step_from(&self, first_source: i64, name: &str, sql: &str) -> Result<(), StoreError> {
+        self.step(name, &sql.replace("$first_source_id", &first_source.to_string()))
     }
 
     /// Brings the counts of every file in line with what is merged.
@@ -281,7 +296,7 @@ impl SourceWriter<'_> {
             .into_iter()
             .zip(args)
             .filter_map(|(shape, args)| Some((shape?, args)))
-            .filter(|(shape, _)| self.shapes.insert(shape.clone()))
+            .filter(|(shape, _)| !self.shapes.contains(shape) && self.shapes.insert(shape.clone()))
             .collect();
         if new.is_empty() {
             return Ok(());
@@ -327,11 +342,12 @@ impl SourceWriter<'_> {
         mut totals: SourceTotals,
         reason: Reason<'_>,
     ) -> Result<(SourceTotals, Vec<Issue>), StoreError> {
+        self.run("configuration", SETTLING)?;
         let known = self.find_known()?;
         let is_large = self.kin.len() >= LOGGED_ROWS;
         let Settled { moved, open, new } = std::mem::take(&mut self.kin).settle(&known);
         if !open.is_empty() {
-            self.append_batch("unsettled", batch::traces(&open))?;
+            self.append_batch("unsettled", batch::traces(&open, "parents"))?;
         }
         let has_unsettled = self.store.has_rows("unsettled")?;
         if !known.is_empty() {
@@ -347,7 +363,8 @@ impl SourceWriter<'_> {
             self.move_spans(moved)?;
         }
         if has_unsettled {
-            self.store.settle_unsettled()?;
+            let first_source = if known.is_empty() { self.source_id } else { ANY_SOURCE };
+            self.store.settle_unsettled(first_source)?;
             found.extend(self.store.rows("SELECT trace_id FROM parent_cycles ORDER BY trace_id", [], |row| {
                 Ok(file_issue(IssueCode::ParentCycle, 0, row.get(0)?, None))
             })?);
@@ -372,12 +389,13 @@ impl SourceWriter<'_> {
 
     /// The traces of the file of which something came with an earlier one. What is to be settled is in `touched` and
     /// `unsettled` then.
-    fn find_known(&self) -> Result<Vec<String>, StoreError> {
-        let arrived: Vec<(String, bool)> = self.kin.traces().collect();
+    fn find_known(&self) -> Result<Vec<TraceId>, StoreError> {
+        let arrived: Vec<(TraceId, bool)> = self.kin.traces().collect();
         self.run("arrived", "CREATE OR REPLACE TEMP TABLE arrived (trace_id VARCHAR, kept BOOLEAN)")?;
-        self.append_batch("arrived", batch::traces(&arrived))?;
+        self.append_batch("arrived", batch::traces(&arrived, "kept"))?;
         self.run("settle/touched.sql", include_str!("../../sql/settle/touched.sql"))?;
-        self.store.rows("SELECT trace_id FROM known", [], |row| row.get(0))
+        let known = self.store.rows("SELECT trace_id FROM known", [], |row| row.get::<_, String>(0))?;
+        Ok(known.iter().filter_map(|trace_id| TraceId::of_hex(trace_id)).collect())
     }
 
     /// Gives spans the parents that were worked out for them.

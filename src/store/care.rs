@@ -190,9 +190,9 @@ pub fn tables_of_program() -> Result<Vec<Table>, CareError> {
 /// The same for an earlier version.
 fn tables_of_version(version: i64) -> Result<Vec<Table>, CareError> {
     let configured = config().map_err(StoreError::statement("configuration"))?;
-    let mut connection =
+    let connection =
         Connection::open_in_memory_with_flags(configured).map_err(StoreError::statement("opening in memory"))?;
-    migrate::run_to(&mut connection, version)?;
+    migrate::run_to(&connection, version)?;
     let store = Store { connection, is_file: false, has_views: Cell::new(true) };
     let columns = store.rows(
         "SELECT t.table_name, c.column_name, c.data_type

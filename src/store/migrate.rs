@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use duckdb::{Connection, params};
 
 use super::StoreError;
+use super::views::plainly;
 use crate::digest::sha256_hex;
 
 /// Every migration in order; its number is the four digits its name begins with.
@@ -40,17 +41,17 @@ pub(super) fn history() -> Vec<(String, String)> {
 }
 
 /// Applies what is missing; refuses a store that is newer or whose history differs.
-pub(super) fn run(connection: &mut Connection) -> Result<(), StoreError> {
+pub(super) fn run(connection: &Connection) -> Result<(), StoreError> {
     apply_missing(connection, known_version(), Comments::Kept)
 }
 
 /// The same for a store that no other client can open: without comments, which take most of the time.
-pub(super) fn run_uncommented(connection: &mut Connection) -> Result<(), StoreError> {
+pub(super) fn run_uncommented(connection: &Connection) -> Result<(), StoreError> {
     apply_missing(connection, known_version(), Comments::LeftOut)
 }
 
 /// The same up to a version: tables as an earlier program had them.
-pub(super) fn run_to(connection: &mut Connection, version: i64) -> Result<(), StoreError> {
+pub(super) fn run_to(connection: &Connection, version: i64) -> Result<(), StoreError> {
     apply_missing(connection, version, Comments::Kept)
 }
 
@@ -60,13 +61,14 @@ enum Comments {
     LeftOut,
 }
 
-fn apply_missing(connection: &mut Connection, version: i64, comments: Comments) -> Result<(), StoreError> {
+fn apply_missing(connection: &Connection, version: i64, comments: Comments) -> Result<(), StoreError> {
     connection.execute_batch(CREATE_HISTORY).map_err(StoreError::statement("schema_migrations"))?;
     let applied = applied(connection).map_err(StoreError::statement("schema_migrations"))?;
     let known = known_version();
     if let Some(found) = applied.keys().copied().max().filter(|found| *found > known) {
         return Err(StoreError::Newer { found, known });
     }
+    let mut missing = Vec::new();
     for (number, (name, sql)) in (1..=version).zip(MIGRATIONS) {
         let sha256 = sha256_hex(sql.as_bytes());
         match applied.get(&number) {
@@ -80,11 +82,19 @@ fn apply_missing(connection: &mut Connection, version: i64, comments: Comments) 
                         .filter(|line| !line.starts_with("COMMENT ON "))
                         .fold(String::new(), |text, line| text + line + "\n"),
                 };
-                apply(connection, number, name, &statements, &sha256).map_err(StoreError::statement(*name))?;
+                missing.push((number, *name, statements, sha256));
             }
         }
     }
-    Ok(())
+    if missing.is_empty() {
+        return Ok(());
+    }
+    plainly(connection, || {
+        for (number, name, statements, sha256) in &missing {
+            apply(connection, *number, name, statements, sha256).map_err(StoreError::statement(*name))?;
+        }
+        Ok(())
+    })
 }
 
 /// Whether every migration was applied and none differs; a file that never was a store is not. Writes nothing.
@@ -109,8 +119,8 @@ fn applied(connection: &Connection) -> duckdb::Result<BTreeMap<i64, String>> {
     rows.collect()
 }
 
-fn apply(connection: &mut Connection, version: i64, name: &str, sql: &str, sha256: &str) -> duckdb::Result<()> {
-    let transaction = connection.transaction()?;
+fn apply(connection: &Connection, version: i64, name: &str, sql: &str, sha256: &str) -> duckdb::Result<()> {
+    let transaction = connection.unchecked_transaction()?;
     transaction.execute_batch(sql)?;
     transaction.execute("INSERT INTO schema_migrations VALUES (?, ?, ?)", params![version, name, sha256])?;
     transaction.commit()

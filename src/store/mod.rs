@@ -224,14 +224,14 @@ impl Store {
     }
 
     fn prepared(
-        mut connection: Connection,
-        migrate: impl Fn(&mut Connection) -> Result<(), StoreError>,
+        connection: Connection,
+        migrate: impl Fn(&Connection) -> Result<(), StoreError>,
     ) -> Result<Self, StoreError> {
         // Rows are read back in a stated order only, so DuckDB need not keep the order of insertion.
         connection
             .execute_batch("SET preserve_insertion_order = false; SET force_compression = 'zstd'")
             .map_err(StoreError::statement("configuration"))?;
-        migrate(&mut connection)?;
+        migrate(&connection)?;
         Ok(Self { connection, is_file: true, has_views: Cell::new(true) })
     }
 

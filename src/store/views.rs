@@ -21,6 +21,13 @@ const WIDE: [&str; 3] = ["base_call_v1", "base_requested_call_v1", "base_defined
 /// Up to so many runs, wide rows are cheaper kept than found again for each rule and note.
 const KEPT_RUNS: i64 = 10_000;
 
+/// One thread, and plans as the statements are written.
+pub(super) const PLAIN: &str = "SET threads = 1; PRAGMA disable_optimizer";
+/// Back to what DuckDB chooses.
+pub(super) const NOT_PLAIN: &str = "RESET threads; PRAGMA enable_optimizer";
+/// Up to so many kept spans are judged plainly.
+const PLAIN_SPANS: i64 = 5_000;
+
 /// One file under `sql/` that creates one view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViewFile {
@@ -201,6 +208,10 @@ pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
     if are_current(connection)? {
         return Ok(());
     }
+    plainly(connection, || create_anew(connection))
+}
+
+fn create_anew(connection: &Connection) -> Result<(), StoreError> {
     let files = files_sha256(|_| true);
     let transaction = connection.unchecked_transaction().map_err(StoreError::statement("views"))?;
     for file in VIEW_FILES {
@@ -212,6 +223,19 @@ pub(super) fn create(connection: &Connection) -> Result<(), StoreError> {
         .execute("INSERT INTO view_state VALUES (?, ?)", params![files, stored])
         .map_err(StoreError::statement("view_state"))?;
     transaction.commit().map_err(StoreError::statement("views"))
+}
+
+/// Does many small statements, for each of which starting threads and looking for a better plan would cost more than
+/// they do.
+pub(super) fn plainly<T>(
+    connection: &Connection,
+    work: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let step = || StoreError::statement("configuration");
+    connection.execute_batch(PLAIN).map_err(step())?;
+    let done = work();
+    let ended = connection.execute_batch(NOT_PLAIN).map_err(step());
+    done.and_then(|done| ended.map(|()| done))
 }
 
 /// Whether the views are those of this program. Writes nothing.
@@ -231,7 +255,7 @@ pub(super) fn create_uncommented(connection: &Connection) -> Result<(), StoreErr
 
 /// Makes `wanted` views and what they read: each as a temporary table of the same name, which hides the view
 /// and is planned and filled once, however many others read it. With `first_ns` the judgement is limited to the runs in
-/// `judge_scope`, none of which has a span that starts before.
+/// `judge_scope`, none of which has a span that starts before. Leaves a small judgement [`PLAIN`] until it ends.
 pub(super) fn keep_judged(connection: &Connection, first_ns: Option<i64>, wanted: &[&str]) -> Result<(), StoreError> {
     let judged = if first_ns.is_some() { "judge_scope" } else { "traces" };
     let is_small: bool = connection
@@ -250,6 +274,10 @@ pub(super) fn keep_judged(connection: &Connection, first_ns: Option<i64>, wanted
             database.replace('"', "\"\""),
         );
         connection.execute_batch(&sql).map_err(StoreError::statement("spans"))?;
+    }
+    let spans = connection.query_row("SELECT COUNT(*) FROM spans", [], |row| row.get::<_, i64>(0));
+    if spans.map_err(StoreError::statement("spans"))? <= PLAIN_SPANS {
+        connection.execute_batch(PLAIN).map_err(StoreError::statement("configuration"))?;
     }
     for file in judged_files(wanted) {
         let view = file.view();

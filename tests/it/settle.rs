@@ -4,7 +4,7 @@ use std::fs;
 
 use proptest::prelude::*;
 use serde_json::json;
-use taco_trace::model::{IssueCode, SpanLink};
+use taco_trace::model::{IssueCode, OtelId as _, SpanId, SpanLink, TraceId};
 use taco_trace::store::{SourceIdentity, SourceTotals, Store};
 
 use super::support::answers;
@@ -112,7 +112,11 @@ fn file_of_many_spans_is_committed_without_the_log() {
         for trace in [TRACE, ELSEWHERE] {
             let identity = SourceIdentity { path: trace.to_owned(), size_bytes: 0, modified_ns: None };
             let mut writer = store.begin_source(batch, identity).unwrap();
-            let link = |number| SpanLink { trace_id: trace.to_owned(), span_id: id(number), parent_span_id: None };
+            let link = |number| SpanLink {
+                trace_id: TraceId::of_hex(trace).unwrap(),
+                span_id: SpanId::of_hex(&id(number)).unwrap(),
+                parent_span_id: None,
+            };
             let links: Vec<SpanLink> = (1..=spans).map(link).collect();
             writer.append(&[], &links, &[], &|_, _| String::new()).unwrap();
             writer.finish(SourceTotals::default(), &|_, _| String::new()).unwrap();

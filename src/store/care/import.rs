@@ -13,6 +13,7 @@ use super::export::{FORMAT, FORMAT_VERSION, MANIFEST, Manifest, TableEntry};
 use super::{CareError, Table, quoted, sql_path, tables_of_program, tables_of_version};
 use crate::digest::sha256_hex_of;
 use crate::model::{IssueCode, TableClass};
+use crate::store::append::ANY_SOURCE;
 use crate::store::{Reason, Store, StoreError, migrate};
 
 /// What an import came to.
@@ -85,7 +86,7 @@ impl Store {
     }
 
     fn fill(&mut self, folder: &Path, manifest: &Manifest, tables: &[Table]) -> Result<(), CareError> {
-        migrate::run_to(&mut self.connection, manifest.schema_version)?;
+        migrate::run_to(&self.connection, manifest.schema_version)?;
         for table in tables.iter().filter(|table| table.class != TableClass::Internal) {
             let name = quoted(&table.name);
             // Rows that a migration puts in belong to the export, too.
@@ -115,7 +116,7 @@ impl Store {
                 return Err(CareError::RowsDiffer { table: table.name.clone(), expected: entry.rows, found });
             }
         }
-        migrate::run(&mut self.connection)?;
+        migrate::run(&self.connection)?;
         Ok(())
     }
 }
@@ -161,7 +162,7 @@ impl Merge<'_> {
         report.spans_same = u64::try_from(staged).unwrap_or(0) - report.spans_new - report.spans_other;
         if store.number("SELECT COUNT(*) FROM unsettled")? > 0 {
             store.take_back()?;
-            store.settle_unsettled()?;
+            store.settle_unsettled(ANY_SOURCE)?;
             store.count_merged()?;
             self.note_cycles(folder, &reason(IssueCode::ParentCycle, ""))?;
         }
