@@ -29,6 +29,14 @@ pub struct Canonical {
     pub args: Vec<CallArg>,
 }
 
+impl Canonical {
+    /// The value of one of its keys, as canonical JSON text.
+    #[must_use]
+    pub fn value(&self, arg: &CallArg) -> &str {
+        self.text.get(arg.value.clone()).unwrap_or_default()
+    }
+}
+
 /// Why arguments have no canonical form.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ArgsError {
@@ -59,12 +67,12 @@ fn write_canonical(mut writer: Writer) -> Result<Canonical, ArgsError> {
     let args = members
         .into_iter()
         .map(|member| {
-            let value = &out[member.value];
+            let value = &out[member.value.clone()];
             CallArg {
                 key: member.key.into_owned(),
                 json_type: text::json_type(value),
                 written_type: text::written_type(value),
-                value: value.to_owned(),
+                value: member.value,
             }
         })
         .collect();

@@ -596,8 +596,8 @@ pub fn calls_of_span(
     for arg in &canonical.args {
         let value = match arg.json_type {
             JsonType::Null => None,
-            JsonType::String => serde_json::from_str(&arg.value).ok(),
-            _ => Some(arg.value.clone()),
+            JsonType::String => serde_json::from_str(canonical.value(arg)).ok(),
+            _ => Some(canonical.value(arg).to_owned()),
         };
         let name = argument_name(arg.key.clone());
         calls.push(of(format!("{id}#{name}"), Some(name), value));

@@ -9,6 +9,7 @@ mod place;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use memchr::memmem;
 use thiserror::Error;
@@ -130,18 +131,18 @@ impl Conventions {
 
     /// Names of the conventions, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.list.iter().map(|convention| convention.name.as_str())
+        self.list.iter().map(|convention| &*convention.name)
     }
 
     /// Name and description of each convention, in order.
     pub fn descriptions(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.list.iter().map(|convention| (convention.name.as_str(), convention.description.as_str()))
+        self.list.iter().map(|convention| (&*convention.name, convention.description.as_str()))
     }
 
     /// The setting that makes an instrumentation of this convention record arguments; none when it is not known.
     #[must_use]
     pub fn capture(&self, name: &str) -> Option<&str> {
-        self.list.iter().find(|convention| convention.name == name)?.capture.as_deref()
+        self.list.iter().find(|convention| &*convention.name == name)?.capture.as_deref()
     }
 
     /// The keys that any convention asks for; all other attributes of a span are passed over.
@@ -245,7 +246,7 @@ pub(crate) enum BareValue {
 /// One convention, with attribute keys as slots of [`WantedKeys`].
 #[derive(Debug, Clone)]
 pub(crate) struct Convention {
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     description: String,
     capture: Option<String>,
     operation: Vec<usize>,

@@ -37,7 +37,7 @@ use document::{Context, Counts, DocumentError, MissingStatus, Parsed};
 use frame::{Framed, Line, TextReader, raw_excerpt};
 use observe::{Look, Observed, Recording};
 
-use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
+use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanId, SpanLink, SpanRow, TraceId};
 
 /// How many rows are handed on at once: memory is bounded by this, not by the file.
 pub const BATCH_SPANS: usize = 8_192;
@@ -474,19 +474,19 @@ fn add_counts(total: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
 /// Calls in messages that wait for the span with their id, which nearly always follows soon: those of which it says
 /// everything need not be kept. The store settles the others, by the same rule in whatever order they came.
 #[derive(Default)]
-struct WaitingCalls(BTreeMap<(u128, u64), ChatCall>);
+struct WaitingCalls(BTreeMap<(TraceId, u64), ChatCall>);
 
 impl WaitingCalls {
-    fn key(trace_id: &str, call_id: &str) -> (u128, u64) {
+    fn key(trace_id: TraceId, call_id: &str) -> (TraceId, u64) {
         let mut hasher = DefaultHasher::new();
         call_id.hash(&mut hasher);
-        (u128::from_str_radix(trace_id, 16).unwrap_or_default(), hasher.finish())
+        (trace_id, hasher.finish())
     }
 
     /// Lets a call wait; gives back what cannot, because it has no id or too many wait.
     fn put(&mut self, call: ChatCall) -> Option<ChatCall> {
         let Some(call_id) = &call.call_id else { return Some(call) };
-        let key = Self::key(&call.trace_id, call_id);
+        let key = Self::key(call.trace_id, call_id);
         if let Some(other) = self.0.get_mut(&key) {
             // Repeated by a span around or after it. The earliest counts, whichever was read first.
             if place_of(&call) < place_of(other) {
@@ -500,7 +500,7 @@ impl WaitingCalls {
 
     /// Lets the call of this span go; gives it back when it says something of the arguments that the span does not.
     fn meet(&mut self, span: &SpanRow) -> Option<ChatCall> {
-        let call = self.0.remove(&Self::key(&span.trace_id, span.call_id.as_ref()?))?;
+        let call = self.0.remove(&Self::key(span.trace_id, span.call_id.as_ref()?))?;
         let adds = call.tool_args.is_some() && (span.tool_args.is_none() || call.args_key != span.args_key);
         adds.then_some(call)
     }
@@ -511,20 +511,20 @@ impl WaitingCalls {
 }
 
 /// Where a call stands among the calls of its trace.
-fn place_of(call: &ChatCall) -> (i64, &str, u64) {
-    (call.time_ns, &call.span_id, call.position)
+const fn place_of(call: &ChatCall) -> (i64, SpanId, u64) {
+    (call.time_ns, call.span_id, call.position)
 }
 
 /// The failures of calls told so far: every later message repeats the earlier ones.
 #[derive(Default)]
-struct ToldFailures(BTreeSet<(u128, u64)>);
+struct ToldFailures(BTreeSet<(TraceId, u64)>);
 
 impl ToldFailures {
     /// Whether the failure is told for the first time.
     fn insert(&mut self, failure: &ChatFailure) -> bool {
         let mut hasher = DefaultHasher::new();
         (&failure.call_id, &failure.failure).hash(&mut hasher);
-        self.0.insert((u128::from_str_radix(&failure.trace_id, 16).unwrap_or_default(), hasher.finish()))
+        self.0.insert((failure.trace_id, hasher.finish()))
     }
 }
 
@@ -533,7 +533,7 @@ impl ToldFailures {
 struct Repeats {
     // Looked up and never walked, so its order cannot reach the output; a tree would cost five times as much.
     #[allow(clippy::disallowed_types)]
-    contents: std::collections::HashMap<(u128, u64), u64>,
+    contents: std::collections::HashMap<(TraceId, SpanId), u64>,
 }
 
 enum Seen {
@@ -548,8 +548,8 @@ impl Seen {
             code: if matches!(self, Self::Other) { IssueCode::SpanConflict } else { IssueCode::SpanRedelivered },
             line: span.line,
             byte_offset: 0,
-            trace_id: Some(span.trace_id.clone()),
-            span_id: Some(span.span_id.clone()),
+            trace_id: Some(span.trace_id.to_string()),
+            span_id: Some(span.span_id.to_string()),
             detail: String::new(),
             raw: String::new(),
         }
@@ -559,14 +559,12 @@ impl Seen {
 impl Repeats {
     fn check(&mut self, span: &SpanRow) -> Seen {
         let content = content_hash(span);
-        // Ids are hex of these widths by the time a span is a row.
-        let trace_id = u128::from_str_radix(&span.trace_id, 16).unwrap_or_default();
-        let span_id = u64::from_str_radix(&span.span_id, 16).unwrap_or_default();
-        match self.contents.insert((trace_id, span_id), content) {
+        let id = (span.trace_id, span.span_id);
+        match self.contents.insert(id, content) {
             None => Seen::First,
             Some(first) => {
                 // The first stays the one to compare with.
-                self.contents.insert((trace_id, span_id), first);
+                self.contents.insert(id, first);
                 if first == content { Seen::Same } else { Seen::Other }
             }
         }

@@ -164,9 +164,9 @@ pub(crate) enum Look {
 
 impl ObservedGroup {
     pub(crate) fn add_row(&mut self, row: &SpanRow, has_status: bool) {
-        match self.seen.conventions.get_mut(&row.convention) {
+        match self.seen.conventions.get_mut(&*row.convention) {
             Some(seen) => seen.add_row(row, has_status),
-            None => self.seen.conventions.entry(row.convention.clone()).or_default().add_row(row, has_status),
+            None => self.seen.conventions.entry(row.convention.to_string()).or_default().add_row(row, has_status),
         }
     }
 

@@ -10,11 +10,12 @@ mod row;
 mod shape;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::de::{MapAccess, SeqAccess};
 
 use self::any_value::{AnyValue, AttributeList, Attributes};
-use self::ids::{Id, SPAN_ID_BYTES, TRACE_ID_BYTES};
+use self::ids::Id;
 use self::row::Names;
 pub(crate) use self::row::{RecordedArgs, check_id};
 use crate::ingest::args::text;
@@ -63,7 +64,7 @@ impl<'de> Reader<'de> for Resource<'_, '_, 'de> {
 pub(crate) struct ResourceGroup {
     first_row: usize,
     first_group: usize,
-    service_name: Option<String>,
+    service_name: Option<Arc<str>>,
     /// Keys of the resource with their types, when shapes are wanted.
     attributes: Vec<(String, &'static str)>,
 }
@@ -111,7 +112,7 @@ impl ResourceGroup {
             map.next_value_seed(Tolerant(&mut ResourceAttributes(sink)))?;
         }
         let service_name = sink.attributes.get(0).and_then(AnyValue::scalar);
-        self.service_name = service_name.filter(|name| !name.is_empty()).map(Cow::into_owned);
+        self.service_name = service_name.filter(|name| !name.is_empty()).map(Arc::from);
         Ok(false)
     }
 
@@ -127,7 +128,7 @@ impl ResourceGroup {
                 row.service_name.clone_from(&self.service_name);
             }
             for group in sink.groups_since(self.first_group) {
-                group.key.service.clone_from(service_name);
+                (**service_name).clone_into(&mut group.key.service);
             }
         }
     }
@@ -205,8 +206,9 @@ impl<'de> Reader<'de> for ScopeGroup<'_, '_, 'de> {
         }
         sink.count_scope(scope_name.unwrap_or_default(), sink.seen() - seen_before);
         if let Some(name) = scope_name {
+            let name: Arc<str> = Arc::from(name);
             for row in sink.rows_since(first_row) {
-                row.scope_name = Some(name.to_owned());
+                row.scope_name = Some(Arc::clone(&name));
             }
         }
         Ok(Met::Wanted)
@@ -363,11 +365,10 @@ impl<'de> Span<'de> {
         if asked.is_none() && failed.is_empty() {
             return;
         }
-        let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES).hex();
-        let span_id = Id::read(self.span_id, SPAN_ID_BYTES).hex();
+        let (trace_id, span_id) = (Id::read(self.trace_id).known(), Id::read(self.span_id).known());
         let (Some(trace_id), Some(span_id), Ok(time_ns)) = (trace_id, span_id, self.end_ns()) else { return };
         for FailedCall { id, failure } in failed {
-            sink.keep_chat_failure(ChatFailure { trace_id: trace_id.clone(), call_id: id, failure });
+            sink.keep_chat_failure(ChatFailure { trace_id, call_id: id, failure });
         }
         let Some((convention, asked)) = asked else { return };
         let asked = asked.into_iter().filter(|call| !conventions.is_no_tool(&call.name));
@@ -377,8 +378,8 @@ impl<'de> Span<'de> {
                 group.seen.asked_calls += 1;
             }
             sink.keep_chat_call(ChatCall {
-                trace_id: trace_id.clone(),
-                span_id: span_id.clone(),
+                trace_id,
+                span_id,
                 position,
                 time_ns,
                 tool_name: name,
@@ -388,7 +389,7 @@ impl<'de> Span<'de> {
                 args_key: recorded.args_key,
                 args: recorded.args,
                 call_id: id,
-                convention: convention.name.clone(),
+                convention: Arc::clone(&convention.name),
                 line: sink.context.line,
             });
         }
@@ -397,9 +398,9 @@ impl<'de> Span<'de> {
     /// A span that no convention recognises.
     fn leave(&self, sink: &mut Sink<'_, 'de>, attributes: &Attributes<'de>) {
         let ids = SpanIds {
-            trace_id: Id::read(self.trace_id, TRACE_ID_BYTES).hex(),
-            span_id: Id::read(self.span_id, SPAN_ID_BYTES).hex(),
-            parent_span_id: Id::read(self.parent_span_id, SPAN_ID_BYTES).hex(),
+            trace_id: Id::read(self.trace_id).known(),
+            span_id: Id::read(self.span_id).known(),
+            parent_span_id: Id::read(self.parent_span_id).known(),
         };
         match (sink.context.conventions.operation_name(attributes), attributes.wrong()) {
             // What the span is may stand in what could not be read.
@@ -412,33 +413,30 @@ impl<'de> Span<'de> {
 
     fn keep(&self, sink: &mut Sink<'_, 'de>, convention: &Convention, operation: Operation, data: &SpanData<'_, 'de>) {
         let attributes = data.attributes;
-        let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES);
-        let span_id = Id::read(self.span_id, SPAN_ID_BYTES);
-        let parent = Id::read(self.parent_span_id, SPAN_ID_BYTES);
-        let parent_is_invalid = parent == Id::Invalid;
-        let checked = self.check(sink.context.missing_status, &trace_id, &span_id, attributes);
-        let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
+        let (trace_id, span_id) = (Id::read(self.trace_id), Id::read(self.span_id));
+        let parent = Id::read(self.parent_span_id);
+        let checked = self.check(sink.context.missing_status, trace_id, span_id, attributes);
         let checked = checked.and_then(|checked| {
             let names = Names::of(convention, operation, data)?;
             Ok((checked, names))
         });
+        let ids = SpanIds { trace_id: trace_id.known(), span_id: span_id.known(), parent_span_id: parent.known() };
         let (checked, names) = match checked {
             Ok(both) => both,
             Err(problem) => return sink.skip_span(problem, ids, self.first()),
         };
-        let known = (ids.trace_id.clone(), ids.span_id.clone());
-        if parent_is_invalid {
+        if parent == Id::Invalid {
             let value = self.parent_span_id.unwrap_or_default();
-            sink.span_issue(Problem::of_value(IssueCode::ParentIdInvalid, value), known.clone(), self.first());
+            sink.span_issue(Problem::of_value(IssueCode::ParentIdInvalid, value), ids, self.first());
         }
         let keys = sink.context.conventions.wanted();
         for slot in attributes.repeated() {
             let problem = Problem::new(IssueCode::AttributeRepeated, keys.key(*slot));
-            sink.span_issue(problem, known.clone(), self.first());
+            sink.span_issue(problem, ids, self.first());
         }
-        let (row, args_problem) = checked.into_row(ids, names, sink.context.line);
+        let (row, args_problem) = checked.into_row(ids.parent_span_id, names, sink.context.line);
         if let Some(problem) = args_problem {
-            sink.span_issue(problem, known, self.first());
+            sink.span_issue(problem, ids, self.first());
         }
         if let Some(group) = sink.observed_group() {
             group.add_row(&row, row::has_status(self.status));

@@ -4,6 +4,7 @@
 //! leave nulls out make it. It knows nothing of OTLP or conventions.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use chrono::DateTime;
 use serde::de::{MapAccess, SeqAccess};
@@ -12,10 +13,10 @@ use super::args::{compact, text};
 use super::document::MissingStatus;
 use super::document::json::{self, Key, Met, Reader, Tolerant};
 use super::document::sink::{Problem, Sink, SpanIds};
-use super::otlp::ids::{Id, SPAN_ID_BYTES, TRACE_ID_BYTES};
+use super::otlp::ids::Id;
 use super::otlp::{RecordedArgs, check_id};
 use crate::ingest::frame::raw_excerpt;
-use crate::model::{IssueCode, JsonType, Operation, SpanRow, Status};
+use crate::model::{IssueCode, JsonType, Operation, SpanId, SpanRow, Status, TraceId};
 
 /// The convention that rows of the span table are recognised by.
 pub const CONVENTION: &str = "span-row";
@@ -80,9 +81,9 @@ impl<'de> Columns<'de> {
     /// Keeps, drops or skips the row.
     pub(crate) fn settle(&self, sink: &mut Sink<'_, 'de>) {
         sink.see();
-        let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES);
-        let span_id = Id::read(self.span_id, SPAN_ID_BYTES);
-        let parent = Id::read(self.parent_span_id, SPAN_ID_BYTES);
+        let (trace_id, span_id) = (Id::read(self.trace_id), Id::read(self.span_id));
+        let parent = Id::read(self.parent_span_id);
+        let ids = SpanIds { trace_id: trace_id.known(), span_id: span_id.known(), parent_span_id: parent.known() };
         let mut warnings = Vec::new();
         if parent == Id::Invalid {
             warnings.push(Problem::of_value(IssueCode::ParentIdInvalid, self.parent_span_id.unwrap_or_default()));
@@ -90,18 +91,15 @@ impl<'de> Columns<'de> {
         let operation = match self.operation.and_then(text::decode).as_deref() {
             Some("invoke_agent") => Ok(Operation::InvokeAgent),
             Some("execute_tool") => Ok(Operation::ExecuteTool),
-            Some(other) => {
-                let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
-                return sink.drop_span(other, ids);
-            }
+            Some(other) => return sink.drop_span(other, ids),
             None => Err(breach("operation", self.operation)),
         };
-        let checked = check_id(&trace_id, self.trace_id, IssueCode::TraceIdMissing, IssueCode::TraceIdInvalid)
-            .and_then(|()| check_id(&span_id, self.span_id, IssueCode::SpanIdMissing, IssueCode::SpanIdInvalid))
-            .and(operation)
-            .and_then(|operation| self.row(operation, sink.context.missing_status));
-        let ids = SpanIds { trace_id: trace_id.hex(), span_id: span_id.hex(), parent_span_id: parent.hex() };
-        let mut row = match checked {
+        let row = || {
+            let trace_id = check_id(trace_id, self.trace_id, IssueCode::TraceIdMissing, IssueCode::TraceIdInvalid)?;
+            let span_id = check_id(span_id, self.span_id, IssueCode::SpanIdMissing, IssueCode::SpanIdInvalid)?;
+            self.row(trace_id, span_id, operation?, sink.context.missing_status)
+        };
+        let mut row = match row() {
             Ok(row) => row,
             Err(problem) => return sink.skip_span(problem, ids, self.first_column()),
         };
@@ -113,10 +111,8 @@ impl<'de> Columns<'de> {
         row.args = recorded.args;
         warnings.extend(recorded.problem);
         for warning in warnings {
-            sink.span_issue(warning, (ids.trace_id.clone(), ids.span_id.clone()), self.first_column());
+            sink.span_issue(warning, ids, self.first_column());
         }
-        row.trace_id = ids.trace_id.unwrap_or_default();
-        row.span_id = ids.span_id.unwrap_or_default();
         row.parent_span_id = ids.parent_span_id;
         row.line = sink.context.line;
         sink.keep(row);
@@ -127,8 +123,14 @@ impl<'de> Columns<'de> {
         columns.into_iter().flatten().min_by_key(|column| column.as_ptr().addr())
     }
 
-    /// The row without its ids and what the sink knows.
-    fn row(&self, operation: Operation, missing_status: MissingStatus) -> Result<SpanRow, Problem> {
+    /// The row without its parent and what the sink knows.
+    fn row(
+        &self,
+        trace_id: TraceId,
+        span_id: SpanId,
+        operation: Operation,
+        missing_status: MissingStatus,
+    ) -> Result<SpanRow, Problem> {
         let (start_ns, end_ns) = self.times()?;
         let status = self.status(missing_status)?;
         let agent_name = text_or_null("agent_name", self.agent_name)?;
@@ -140,8 +142,8 @@ impl<'de> Columns<'de> {
             Operation::ExecuteTool => (None, tool_name, tool_args),
         };
         Ok(SpanRow {
-            trace_id: String::new(),
-            span_id: String::new(),
+            trace_id,
+            span_id,
             parent_span_id: None,
             operation,
             agent_name,
@@ -161,7 +163,7 @@ impl<'de> Columns<'de> {
             status_message: None,
             service_name: None,
             scope_name: None,
-            convention: CONVENTION.to_owned(),
+            convention: Arc::from(CONVENTION),
             line: 0,
         })
     }

@@ -14,6 +14,7 @@ pub mod eval;
 pub mod eval_report;
 pub mod experiment;
 pub mod hq;
+pub mod id;
 pub mod issue;
 pub mod review;
 pub mod span;
@@ -30,6 +31,7 @@ pub use eval::{
 };
 pub use eval_report::{GateAnswer, GateToken, KeptDecision, Opinion, PlannedTrial, Spent, TrialReview, TrialState};
 pub use experiment::{Experiment, ExperimentRole, StoredTrial, TrialCheck, TrialEnd, TrialEvent, TrialStart};
+pub use id::{OtelId, SpanId, TraceId};
 pub use issue::{Issue, IssueCode, Severity};
 pub use review::{Decided, HqDecision, Review, ReviewKind, is_blank};
 pub use span::{ArgsForm, CallArg, ChatCall, ChatFailure, JsonType, Operation, SpanLink, SpanRow, Status};

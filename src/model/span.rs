@@ -1,5 +1,10 @@
 //! One kept span, as the table `spans` holds it, and what stands beside it.
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::id::{SpanId, TraceId};
+
 /// `gen_ai.operation.name` of the spans that are kept; every other operation is dropped and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operation {
@@ -102,8 +107,8 @@ pub struct CallArg {
     pub json_type: JsonType,
     /// The type as written: `3` is an integer, `3.0` and `3e0` are numbers. Shown to people.
     pub written_type: JsonType,
-    /// The value as canonical JSON text.
-    pub value: String,
+    /// Where the value stands in the canonical text of the arguments.
+    pub value: Range<usize>,
 }
 
 /// A kept span before it gets its place in the store.
@@ -111,12 +116,12 @@ pub struct CallArg {
 /// `parent_span_id` is the parent as recorded; the store works out the nearest kept ancestor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpanRow {
-    /// 32 lower-case hex digits.
-    pub trace_id: String,
-    /// 16 lower-case hex digits.
-    pub span_id: String,
-    /// The recorded parent, 16 lower-case hex digits; none for a root.
-    pub parent_span_id: Option<String>,
+    /// The run.
+    pub trace_id: TraceId,
+    /// The span.
+    pub span_id: SpanId,
+    /// The recorded parent; none for a root.
+    pub parent_span_id: Option<SpanId>,
     /// Kept operation.
     pub operation: Operation,
     /// `gen_ai.agent.name`, of invoke_agent spans only.
@@ -152,11 +157,11 @@ pub struct SpanRow {
     /// `status.message`.
     pub status_message: Option<String>,
     /// `service.name` of the resource.
-    pub service_name: Option<String>,
+    pub service_name: Option<Arc<str>>,
     /// Name of the instrumentation scope.
-    pub scope_name: Option<String>,
+    pub scope_name: Option<Arc<str>>,
     /// Name of the convention that recognised the span.
-    pub convention: String,
+    pub convention: Arc<str>,
     /// Line in the (uncompressed) file, counted from 1.
     pub line: u64,
 }
@@ -208,10 +213,10 @@ impl ArgsForm {
 /// too; the store finds out which do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatCall {
-    /// The run, 32 lower-case hex digits.
-    pub trace_id: String,
-    /// The span in whose messages it stands, 16 lower-case hex digits.
-    pub span_id: String,
+    /// The run.
+    pub trace_id: TraceId,
+    /// The span in whose messages it stands.
+    pub span_id: SpanId,
     /// Which of the calls of that span it is, from 1.
     pub position: u64,
     /// End of that span, nanoseconds since 1970-01-01T00:00:00Z.
@@ -231,7 +236,7 @@ pub struct ChatCall {
     /// Id that the model gave the call.
     pub call_id: Option<String>,
     /// Convention that says where the messages stand.
-    pub convention: String,
+    pub convention: Arc<str>,
     /// Line in the (uncompressed) file, counted from 1.
     pub line: u64,
 }
@@ -239,8 +244,8 @@ pub struct ChatCall {
 /// A result in the messages of a model that says that its call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatFailure {
-    /// The run, 32 lower-case hex digits.
-    pub trace_id: String,
+    /// The run.
+    pub trace_id: TraceId,
     /// Id of the call.
     pub call_id: String,
     /// What says so: `result /isError=true`.
@@ -250,10 +255,10 @@ pub struct ChatFailure {
 /// The ids of a span that is not kept but stays transparent when parents are looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpanLink {
-    /// 32 lower-case hex digits.
-    pub trace_id: String,
-    /// 16 lower-case hex digits.
-    pub span_id: String,
+    /// The run.
+    pub trace_id: TraceId,
+    /// The span.
+    pub span_id: SpanId,
     /// The recorded parent; none for a root.
-    pub parent_span_id: Option<String>,
+    pub parent_span_id: Option<SpanId>,
 }

@@ -10,7 +10,8 @@ use duckdb::arrow::record_batch::RecordBatch;
 
 use super::kin::Moved;
 use crate::model::{
-    ArgsForm, CallArg, CallSpec, ChatCall, ChatFailure, Issue, RecordedCall, SpanLink, SpanRow, SpecGap,
+    ArgsForm, CallArg, CallSpec, ChatCall, ChatFailure, Issue, OtelId, RecordedCall, SpanLink, SpanRow, SpecGap,
+    TraceId,
 };
 
 /// Korean time: +09:00, without daylight saving since 1988.
@@ -33,7 +34,8 @@ fn in_korea(start_ns: i64) -> DateTime<FixedOffset> {
     DateTime::from_timestamp_nanos(start_ns).with_timezone(&offset)
 }
 
-/// Builds a batch column by column; the field names are not read by the appender, only their order.
+/// Builds a batch column by column, of the names that they have in the table. Columns of the table that are not in it
+/// are NULL, or what the table says.
 struct Columns {
     fields: Vec<Field>,
     arrays: Vec<ArrayRef>,
@@ -49,10 +51,27 @@ impl Columns {
         self.arrays.push(array);
     }
 
+    /// Without any value the column is left out: for each NULL of one that is not, a text of no length is written.
     fn text<'a>(&mut self, name: &str, values: impl Iterator<Item = Option<&'a str>> + Clone) {
+        if values.clone().all(|value| value.is_none()) {
+            return;
+        }
         let bytes = values.clone().map(|value| value.map_or(0, str::len)).sum();
         let mut builder = StringBuilder::with_capacity(values.size_hint().0, bytes);
         values.for_each(|value| builder.append_option(value));
+        self.push(name, DataType::Utf8, Arc::new(builder.finish()));
+    }
+
+    fn ids<I: OtelId>(&mut self, name: &str, ids: impl Iterator<Item = Option<I>>) {
+        let rows = ids.size_hint().0;
+        let mut builder = StringBuilder::with_capacity(rows, rows * 2 * I::BYTES);
+        let mut buffer = [0; 32];
+        for id in ids {
+            match id {
+                Some(id) => builder.append_value(id.hex(&mut buffer)),
+                None => builder.append_null(),
+            }
+        }
         self.push(name, DataType::Utf8, Arc::new(builder.finish()));
     }
 
@@ -84,9 +103,9 @@ pub(super) fn spans(
 ) -> Result<RecordBatch, ArrowError> {
     let start_times: Vec<String> = rows.iter().map(|row| korean_time(row.start_ns)).collect();
     let mut columns = Columns::new();
-    columns.text("trace_id", rows.iter().map(|row| Some(row.trace_id.as_str())));
-    columns.text("span_id", rows.iter().map(|row| Some(row.span_id.as_str())));
-    columns.text("parent_span_id", rows.iter().map(|row| row.parent_span_id.as_deref()));
+    columns.ids("trace_id", rows.iter().map(|row| Some(row.trace_id)));
+    columns.ids("span_id", rows.iter().map(|row| Some(row.span_id)));
+    columns.ids("parent_span_id", rows.iter().map(|row| row.parent_span_id));
     columns.text("start_time", start_times.iter().map(|time| Some(time.as_str())));
     columns.text("operation", rows.iter().map(|row| Some(row.operation.as_str())));
     columns.text("agent_name", rows.iter().map(|row| row.agent_name.as_deref()));
@@ -100,7 +119,7 @@ pub(super) fn spans(
     columns.text("args_key", rows.iter().map(|row| row.args_key.as_deref()));
     columns.text("args_shape", shapes.iter().map(Option::as_deref));
     columns.text("tool_args_raw", rows.iter().map(|row| row.tool_args_raw.as_deref()));
-    columns.text("recorded_parent_span_id", rows.iter().map(|row| row.parent_span_id.as_deref()));
+    columns.ids("recorded_parent_span_id", rows.iter().map(|row| row.parent_span_id));
     columns.boolean("parent_lost", rows.iter().map(|_| false));
     columns.text("call_id", rows.iter().map(|row| row.call_id.as_deref()));
     columns.text("tool_result", rows.iter().map(|row| row.tool_result.as_deref()));
@@ -108,14 +127,12 @@ pub(super) fn spans(
     columns.text("status_message", rows.iter().map(|row| row.status_message.as_deref()));
     columns.text("service_name", rows.iter().map(|row| row.service_name.as_deref()));
     columns.text("scope_name", rows.iter().map(|row| row.scope_name.as_deref()));
-    columns.text("convention", rows.iter().map(|row| Some(row.convention.as_str())));
+    columns.text("convention", rows.iter().map(|row| Some(&*row.convention)));
     columns.integer("source_id", rows.iter().map(|_| source_id));
     columns.integer("line", rows.iter().map(|row| line(row.line)));
     columns.integer("batch_id", rows.iter().map(|_| batch_id));
     columns.text("args_form", rows.iter().map(|row| row.args_form.map(ArgsForm::as_str)));
     columns.text("failure", rows.iter().map(|row| row.failure.as_deref()));
-    columns.boolean("args_from_messages", rows.iter().map(|_| false));
-    columns.text("asked_args", rows.iter().map(|_| None));
     columns.finish()
 }
 
@@ -128,9 +145,9 @@ pub(super) fn chat_calls(
 ) -> Result<RecordBatch, ArrowError> {
     let keys: Vec<String> = calls.iter().map(|call| format!("{}#{}", call.span_id, call.position)).collect();
     let mut columns = Columns::new();
-    columns.text("trace_id", calls.iter().map(|call| Some(call.trace_id.as_str())));
+    columns.ids("trace_id", calls.iter().map(|call| Some(call.trace_id)));
     columns.text("call_key", keys.iter().map(|key| Some(key.as_str())));
-    columns.text("span_id", calls.iter().map(|call| Some(call.span_id.as_str())));
+    columns.ids("span_id", calls.iter().map(|call| Some(call.span_id)));
     columns.integer("start_ns", calls.iter().map(|call| call.time_ns));
     columns.text("tool_name", calls.iter().map(|call| Some(call.tool_name.as_str())));
     columns.text("tool_args", calls.iter().map(|call| call.tool_args.as_deref()));
@@ -140,9 +157,7 @@ pub(super) fn chat_calls(
     columns.text("args_shape", shapes.iter().map(Option::as_deref));
     columns.text("call_id", calls.iter().map(|call| call.call_id.as_deref()));
     columns.boolean("alone", calls.iter().map(|_| false));
-    columns.text("status", calls.iter().map(|_| None));
-    columns.text("failure", calls.iter().map(|_| None));
-    columns.text("convention", calls.iter().map(|call| Some(call.convention.as_str())));
+    columns.text("convention", calls.iter().map(|call| Some(&*call.convention)));
     columns.integer("source_id", calls.iter().map(|_| source_id));
     columns.integer("line", calls.iter().map(|call| line(call.line)));
     columns.integer("batch_id", calls.iter().map(|_| batch_id));
@@ -152,7 +167,7 @@ pub(super) fn chat_calls(
 /// Rows of `chat_failures`.
 pub(super) fn chat_failures(failures: &[ChatFailure], source_id: i64) -> Result<RecordBatch, ArrowError> {
     let mut columns = Columns::new();
-    columns.text("trace_id", failures.iter().map(|failure| Some(failure.trace_id.as_str())));
+    columns.ids("trace_id", failures.iter().map(|failure| Some(failure.trace_id)));
     columns.text("call_id", failures.iter().map(|failure| Some(failure.call_id.as_str())));
     columns.text("failure", failures.iter().map(|failure| Some(failure.failure.as_str())));
     columns.integer("source_id", failures.iter().map(|_| source_id));
@@ -168,7 +183,8 @@ pub(super) fn args_shape(args_key: Option<&str>, args: &[CallArg]) -> Option<Str
         if shape.len() > 1 {
             shape.push(',');
         }
-        shape.push_str(&serde_json::Value::from(arg.key.as_str()).to_string());
+        // A text becomes JSON without fail.
+        shape.push_str(&serde_json::to_string(&arg.key).unwrap_or_default());
         shape.push(':');
         shape.push_str(arg.json_type.as_str());
         if arg.written_type != arg.json_type {
@@ -195,28 +211,28 @@ pub(super) fn arg_shapes(shapes: &[(String, &[CallArg])], source_id: i64) -> Res
 /// Rows of `span_links`.
 pub(super) fn span_links(links: &[SpanLink], source_id: i64) -> Result<RecordBatch, ArrowError> {
     let mut columns = Columns::new();
-    columns.text("trace_id", links.iter().map(|link| Some(link.trace_id.as_str())));
-    columns.text("span_id", links.iter().map(|link| Some(link.span_id.as_str())));
-    columns.text("parent_span_id", links.iter().map(|link| link.parent_span_id.as_deref()));
+    columns.ids("trace_id", links.iter().map(|link| Some(link.trace_id)));
+    columns.ids("span_id", links.iter().map(|link| Some(link.span_id)));
+    columns.ids("parent_span_id", links.iter().map(|link| link.parent_span_id));
     columns.integer("source_id", links.iter().map(|_| source_id));
     columns.finish()
 }
 
-/// Rows of `arrived` (traces, and whether they have a kept span) and of `unsettled` (traces, and whether their parents
-/// are settled).
-pub(super) fn traces(traces: &[(String, bool)]) -> Result<RecordBatch, ArrowError> {
+/// Rows of `arrived` (traces, and whether they are `kept`: have a kept span) and of `unsettled` (traces, and whether
+/// their `parents` are settled).
+pub(super) fn traces(traces: &[(TraceId, bool)], said: &str) -> Result<RecordBatch, ArrowError> {
     let mut columns = Columns::new();
-    columns.text("trace_id", traces.iter().map(|(trace_id, _)| Some(trace_id.as_str())));
-    columns.boolean("said", traces.iter().map(|(_, said)| *said));
+    columns.ids("trace_id", traces.iter().map(|(trace_id, _)| Some(*trace_id)));
+    columns.boolean(said, traces.iter().map(|(_, said)| *said));
     columns.finish()
 }
 
 /// Rows of `moved`.
 pub(super) fn moved(spans: &[Moved]) -> Result<RecordBatch, ArrowError> {
     let mut columns = Columns::new();
-    columns.text("trace_id", spans.iter().map(|span| Some(span.trace_id.as_str())));
-    columns.text("span_id", spans.iter().map(|span| Some(span.span_id.as_str())));
-    columns.text("parent_span_id", spans.iter().map(|span| span.parent_span_id.as_deref()));
+    columns.ids("trace_id", spans.iter().map(|span| Some(span.trace_id)));
+    columns.ids("span_id", spans.iter().map(|span| Some(span.span_id)));
+    columns.ids("parent_span_id", spans.iter().map(|span| span.parent_span_id));
     columns.boolean("parent_lost", spans.iter().map(|span| span.parent_lost));
     columns.finish()
 }

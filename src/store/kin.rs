@@ -5,7 +5,7 @@
 
 use twox_hash::XxHash3_64;
 
-use crate::model::{ChatCall, SpanLink, SpanRow};
+use crate::model::{ChatCall, SpanId, SpanLink, SpanRow, TraceId};
 
 /// What [`Member::tool`] is for a span that is not kept.
 const PASSED: u32 = 0;
@@ -15,9 +15,9 @@ const NO_TOOL: u32 = 1;
 /// A span of the file, in 24 bytes: there is one for each, kept or not.
 #[derive(Debug, Clone, Copy)]
 struct Member {
-    span: u64,
-    /// The recorded parent; 0, which is no id, for a root.
-    parent: u64,
+    span: SpanId,
+    /// The recorded parent; none for a root.
+    parent: Option<SpanId>,
     trace: u32,
     /// Hash of the tool's name.
     tool: u32,
@@ -26,9 +26,9 @@ struct Member {
 /// A span whose parent is not the recorded one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Moved {
-    pub(super) trace_id: String,
-    pub(super) span_id: String,
-    pub(super) parent_span_id: Option<String>,
+    pub(super) trace_id: TraceId,
+    pub(super) span_id: SpanId,
+    pub(super) parent_span_id: Option<SpanId>,
     pub(super) parent_lost: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Settled {
     pub(super) moved: Vec<Moved>,
     /// The traces that are left to the statements, and whether just for what their messages say, their parents being
     /// settled. Those that the store knew are not among them.
-    pub(super) open: Vec<(String, bool)>,
+    pub(super) open: Vec<(TraceId, bool)>,
     /// Traces with kept spans, without those that the store knew.
     pub(super) new: u64,
 }
@@ -51,14 +51,14 @@ pub(super) struct Kin {
     traces: Vec<Trace>,
     // Looked up and never walked, so its order cannot reach the output; it is asked for every span.
     #[allow(clippy::disallowed_types)]
-    numbers: std::collections::HashMap<u128, u32>,
+    numbers: std::collections::HashMap<TraceId, u32>,
     /// Spans of one trace often follow one another.
-    last: Option<(u128, u32)>,
+    last: Option<(TraceId, u32)>,
 }
 
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Trace {
-    id: u128,
+    id: TraceId,
     /// It has a kept span.
     kept: bool,
     /// It has calls in messages.
@@ -73,35 +73,35 @@ impl Kin {
 
     pub(super) fn add_spans(&mut self, spans: &[SpanRow]) {
         for span in spans {
-            let trace = self.number(&span.trace_id);
+            let trace = self.number(span.trace_id);
             self.traces[trace as usize].kept = true;
             let tool = span.tool_name.as_deref().map_or(NO_TOOL, tool_number);
-            self.add(trace, tool, &span.span_id, span.parent_span_id.as_deref());
+            self.add(trace, tool, span.span_id, span.parent_span_id);
         }
     }
 
     pub(super) fn add_links(&mut self, links: &[SpanLink]) {
         for link in links {
-            let trace = self.number(&link.trace_id);
-            self.add(trace, PASSED, &link.span_id, link.parent_span_id.as_deref());
+            let trace = self.number(link.trace_id);
+            self.add(trace, PASSED, link.span_id, link.parent_span_id);
         }
     }
 
     /// Notes that a trace has calls in messages, which are left to the statements.
     pub(super) fn add_call(&mut self, call: &ChatCall) {
-        let trace = self.number(&call.trace_id);
+        let trace = self.number(call.trace_id);
         self.traces[trace as usize].asks = true;
     }
 
     /// Every trace, and whether it has a kept span.
-    pub(super) fn traces(&self) -> impl Iterator<Item = (String, bool)> {
-        self.traces.iter().map(|trace| (trace_text(trace.id), trace.kept))
+    pub(super) fn traces(&self) -> impl Iterator<Item = (TraceId, bool)> {
+        self.traces.iter().map(|trace| (trace.id, trace.kept))
     }
 
     /// Settles what is plain. Traces that the store knew before are left out.
-    pub(super) fn settle(mut self, known: &[String]) -> Settled {
+    pub(super) fn settle(mut self, known: &[TraceId]) -> Settled {
         let mut is_known = vec![false; self.traces.len()];
-        for trace in known.iter().filter_map(|trace_id| self.numbers.get(&number_of(trace_id))) {
+        for trace in known.iter().filter_map(|trace_id| self.numbers.get(trace_id)) {
             is_known[*trace as usize] = true;
         }
         // A span that is kept comes before links with its id.
@@ -116,32 +116,30 @@ impl Kin {
             settled.new += 1;
             let moved = Family::new(family).settle();
             if trace.asks || moved.is_none() {
-                settled.open.push((trace_text(trace.id), moved.is_some()));
+                settled.open.push((trace.id, moved.is_some()));
             }
             settled.moved.extend(moved.into_iter().flatten().map(|(span, end)| Moved {
-                trace_id: trace_text(trace.id),
-                span_id: span_text(span),
-                parent_span_id: end.parent.map(|place| span_text(family[place].span)),
+                trace_id: trace.id,
+                span_id: span,
+                parent_span_id: end.parent.map(|place| family[place].span),
                 parent_lost: end.lost,
             }));
         }
         settled
     }
 
-    fn add(&mut self, trace: u32, tool: u32, span_id: &str, parent: Option<&str>) {
-        let (span, parent) = (low_half(span_id), parent.map_or(0, low_half));
+    fn add(&mut self, trace: u32, tool: u32, span: SpanId, parent: Option<SpanId>) {
         self.members.push(Member { span, parent, trace, tool });
     }
 
-    fn number(&mut self, trace_id: &str) -> u32 {
-        let id = number_of(trace_id);
+    fn number(&mut self, id: TraceId) -> u32 {
         if let Some((_, number)) = self.last.filter(|(last, _)| *last == id) {
             return number;
         }
         let next = u32::try_from(self.traces.len()).unwrap_or(u32::MAX);
         let number = *self.numbers.entry(id).or_insert(next);
         if number == next {
-            self.traces.push(Trace { id, ..Trace::default() });
+            self.traces.push(Trace { id, kept: false, asks: false });
         }
         self.last = Some((id, number));
         number
@@ -170,7 +168,7 @@ impl<'a> Family<'a> {
     }
 
     /// Spans whose parent is not the recorded one, with where theirs ends. None when the trace is not plain.
-    fn settle(mut self) -> Option<Vec<(u64, End)>> {
+    fn settle(mut self) -> Option<Vec<(SpanId, End)>> {
         let mut moved = Vec::new();
         for place in 0..self.members.len() {
             let member = self.members[place];
@@ -183,7 +181,7 @@ impl<'a> Family<'a> {
             if parent.is_some_and(|parent| member.tool > NO_TOOL && parent.tool == member.tool) {
                 return None;
             }
-            if parent.map_or(0, |parent| parent.span) != member.parent {
+            if parent.map(|parent| parent.span) != member.parent {
                 moved.push((member.span, end));
             }
         }
@@ -195,10 +193,8 @@ impl<'a> Family<'a> {
         let mut passed = vec![start];
         let mut recorded = self.members[start].parent;
         let end = loop {
-            if recorded == 0 {
-                break End { parent: None, lost: false };
-            }
-            let Some(place) = self.find(recorded) else { break End { parent: None, lost: true } };
+            let Some(parent) = recorded else { break End { parent: None, lost: false } };
+            let Some(place) = self.find(parent) else { break End { parent: None, lost: true } };
             let member = self.members[place];
             if member.tool != PASSED {
                 break End { parent: Some(place), lost: false };
@@ -218,7 +214,7 @@ impl<'a> Family<'a> {
     }
 
     /// Where the span stands, as the kept one where there is one.
-    fn find(&self, span: u64) -> Option<usize> {
+    fn find(&self, span: SpanId) -> Option<usize> {
         let place = self.members.partition_point(|member| member.span < span);
         self.members.get(place).is_some_and(|member| member.span == span).then_some(place)
     }
@@ -242,27 +238,4 @@ impl<'a> Family<'a> {
 fn tool_number(name: &str) -> u32 {
     let hash = XxHash3_64::oneshot(name.as_bytes());
     u32::try_from(hash >> 32).unwrap_or_default().max(NO_TOOL + 1)
-}
-
-/// The number that hex digits stand for: ids are hex of the right width by the time a span is a row.
-fn number_of(hex: &str) -> u128 {
-    let halves =
-        hex.as_bytes().chunks(16).map(|half| half.iter().fold(0, |number, digit| number << 4 | digit_of(*digit)));
-    halves.fold(0, |number, half: u64| number << 64 | u128::from(half))
-}
-
-fn low_half(hex: &str) -> u64 {
-    hex.bytes().fold(0, |number, digit| number << 4 | digit_of(digit))
-}
-
-fn digit_of(hex: u8) -> u64 {
-    u64::from(hex & 0x0f) + if hex.is_ascii_digit() { 0 } else { 9 }
-}
-
-fn trace_text(id: u128) -> String {
-    format!("{id:032x}")
-}
-
-fn span_text(id: u64) -> String {
-    format!("{id:016x}")
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use taco_trace::ingest::args::{ArgsError, MAX_ARGS_DEPTH, canonical, compact};
-use taco_trace::model::JsonType;
+use taco_trace::model::{CallArg, JsonType};
 
 fn text(json: &str) -> String {
     canonical(json).unwrap().text
@@ -10,10 +10,12 @@ fn text(json: &str) -> String {
 
 /// `key:json_type/written_type=value` of each top-level key.
 fn keys(json: &str) -> Vec<String> {
-    let args = canonical(json).unwrap().args;
-    args.iter()
-        .map(|arg| format!("{}:{}/{}={}", arg.key, arg.json_type.as_str(), arg.written_type.as_str(), arg.value))
-        .collect()
+    let read = canonical(json).unwrap();
+    let told = |arg: &CallArg| {
+        let (json_type, written_type) = (arg.json_type.as_str(), arg.written_type.as_str());
+        format!("{}:{json_type}/{written_type}={}", arg.key, read.value(arg))
+    };
+    read.args.iter().map(told).collect()
 }
 
 #[test]

@@ -10,14 +10,14 @@ fn call(span: &Otlp) -> [String; 4] {
     let row = row(span);
     assert_eq!(row.operation, Operation::ExecuteTool, "{span:?}");
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    [row.convention, or_none(row.tool_name), or_none(row.args_key), or_none(row.call_id)]
+    [row.convention.to_string(), or_none(row.tool_name), or_none(row.args_key), or_none(row.call_id)]
 }
 
 /// Convention and name of a run.
 fn run(span: &Otlp) -> [String; 2] {
     let row = row(span);
     assert_eq!(row.operation, Operation::InvokeAgent, "{span:?}");
-    [row.convention, row.agent_name.unwrap_or_else(|| "-".to_owned())]
+    [row.convention.to_string(), row.agent_name.unwrap_or_else(|| "-".to_owned())]
 }
 
 /// The span is neither, and counted under this operation.

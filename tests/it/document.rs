@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use taco_trace::ingest::convention::Conventions;
 use taco_trace::ingest::document::{Context, DocumentError, MissingStatus, Parsed, parse};
-use taco_trace::model::{Issue, IssueCode, Operation, SpanRow, Status};
+use taco_trace::model::{Issue, IssueCode, Operation, OtelId as _, SpanId, SpanRow, Status};
 
 const TRACE: &str = "7f21c0a4e93b4d1f8a6c2e5b90d417aa";
 const SPAN: &str = "16eaf0f648963898";
@@ -138,6 +138,12 @@ fn request(spans: &str) -> String {
     )
 }
 
+/// Trace, span and parent in hex; the parent empty where there is none.
+fn ids_of(row: &SpanRow) -> [String; 3] {
+    let parent = row.parent_span_id.map(|id| id.to_string());
+    [row.trace_id.to_string(), row.span_id.to_string(), parent.unwrap_or_default()]
+}
+
 #[test]
 fn tool_call_with_everything_becomes_a_full_row() {
     let span = Span::call()
@@ -148,10 +154,7 @@ fn tool_call_with_everything_becomes_a_full_row() {
         .attribute("error.type", r#"{"stringValue":"timeout"}"#)
         .with("status", r#"{"code":2,"message":"too slow"}"#);
     let row = span.row();
-    assert_eq!(
-        (row.trace_id.as_str(), row.span_id.as_str(), row.parent_span_id.as_deref()),
-        (TRACE, SPAN, Some(PARENT))
-    );
+    assert_eq!(ids_of(&row), [TRACE, SPAN, PARENT]);
     assert_eq!((row.operation, row.status), (Operation::ExecuteTool, Status::Error));
     assert_eq!((row.agent_name.as_deref(), row.tool_name.as_deref()), (None, Some("search")));
     assert_eq!(row.tool_args.as_deref(), Some(r#"{"b": 1, "a":2}"#));
@@ -161,7 +164,7 @@ fn tool_call_with_everything_becomes_a_full_row() {
     assert_eq!((row.call_id.as_deref(), row.tool_result.as_deref()), (Some("call_1"), Some("none")));
     assert_eq!((row.error_type.as_deref(), row.status_message.as_deref()), (Some("timeout"), Some("too slow")));
     assert_eq!((row.service_name.as_deref(), row.scope_name.as_deref()), (Some("agent"), Some("demo")));
-    assert_eq!((row.convention.as_str(), row.line), ("otel-genai", 7));
+    assert_eq!((&*row.convention, row.line), ("otel-genai", 7));
 }
 
 #[test]
@@ -188,9 +191,9 @@ fn other_spans_are_dropped_counted_and_never_found_fault_with() {
         parsed.counts.dropped.iter().map(|(name, count)| (name.as_str(), *count)).collect::<Vec<_>>(),
         [("", 1), ("chat", 2)]
     );
-    let links: Vec<_> =
-        parsed.links.iter().map(|link| (link.span_id.as_str(), link.parent_span_id.as_deref())).collect();
-    assert_eq!(links, [(SPAN, None), (SPAN, Some(PARENT))]);
+    let links: Vec<_> = parsed.links.iter().map(|link| (Some(link.span_id), link.parent_span_id)).collect();
+    let (span, parent) = (SpanId::of_hex(SPAN), SpanId::of_hex(PARENT));
+    assert_eq!(links, [(span, None), (span, parent)]);
     assert_eq!(parsed.counts.scopes.get("demo"), Some(&3));
 }
 
@@ -245,10 +248,7 @@ fn ids_in_every_spelling_become_lower_case_hex() {
         .with("parentSpanId", "\"N2RjZTIxZDllMDg0MTRiZA==\"");
     for span in [Span::call(), upper, base64, url_base64, of_hex] {
         let row = span.row();
-        assert_eq!(
-            (row.trace_id.as_str(), row.span_id.as_str(), row.parent_span_id.as_deref()),
-            (TRACE, SPAN, Some(PARENT))
-        );
+        assert_eq!(ids_of(&row), [TRACE, SPAN, PARENT]);
     }
 }
 

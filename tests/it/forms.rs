@@ -16,7 +16,7 @@ use prost::Message;
 use serde_json::Value;
 use taco_trace::ingest::frame::{Framed, TextReader};
 use taco_trace::ingest::protobuf::{ProtobufError, request_to_json};
-use taco_trace::model::{IssueCode, Severity};
+use taco_trace::model::{IssueCode, OtelId as _, Severity, SpanId};
 
 use super::support::{files_under, repository};
 use super::support_read::{Read, read_bytes};
@@ -167,7 +167,7 @@ fn absent_status_of_protobuf_is_unset_and_no_broken_input() {
     let row = row(call(vec![]));
     assert_eq!((row.status.as_str(), row.status_message.as_deref()), ("error", Some("시간 초과")));
     assert_eq!((row.service_name.as_deref(), row.scope_name.as_deref()), (Some("agent"), Some("demo")));
-    assert_eq!(row.trace_id, "0102030405060708090a0b0c0d0e0f10");
+    assert_eq!(row.trace_id.to_string(), "0102030405060708090a0b0c0d0e0f10");
 }
 
 #[test]
@@ -626,7 +626,7 @@ fn jaeger_row(members: &str, tags: &str) -> taco_trace::model::SpanRow {
 #[test]
 fn jaeger_span_becomes_a_row() {
     let row = jaeger_row("", r#",{"key":"otel.library.name","type":"string","value":"demo"}"#);
-    assert_eq!((row.span_id.as_str(), row.parent_span_id), ("0000000000000001", None));
+    assert_eq!((row.span_id.to_string().as_str(), row.parent_span_id), ("0000000000000001", None));
     assert_eq!((row.start_ns, row.end_ns), (1_791_331_923_200_028_000, 1_791_331_923_201_528_000));
     assert_eq!((row.service_name.as_deref(), row.scope_name.as_deref()), (Some("agent"), Some("demo")));
     assert_eq!(row.status.as_str(), "ok");
@@ -669,15 +669,15 @@ fn parent_of_a_jaeger_span_is_the_one_it_is_a_child_of_in_its_trace() {
     ] {
         let list: Vec<&str> = references.into_iter().map(String::as_str).collect();
         let row = jaeger_row(&format!("\"references\":[{}],", list.join(",")), "");
-        assert_eq!(row.parent_span_id.as_deref(), parent, "{list:?}");
+        assert_eq!(row.parent_span_id, parent.and_then(SpanId::of_hex), "{list:?}");
     }
-    assert_eq!(jaeger_row("\"parentSpanID\":\"a1\",", "").parent_span_id.as_deref(), Some("00000000000000a1"));
+    assert_eq!(jaeger_row("\"parentSpanID\":\"a1\",", "").parent_span_id, SpanId::of_hex("00000000000000a1"));
 }
 
 #[test]
 fn short_ids_of_jaeger_are_padded_and_wrong_ones_told() {
     let with_trace = |id: &str| read_bytes(jaeger("", "").replace("7f21c0a4e93b4d1f8a6c2e5b90d417aa", id).as_bytes());
-    assert_eq!(with_trace("8a6c2e5b90d417aa").spans[0].trace_id, "00000000000000008a6c2e5b90d417aa");
+    assert_eq!(with_trace("8a6c2e5b90d417aa").spans[0].trace_id.to_string(), "00000000000000008a6c2e5b90d417aa");
     for (id, code) in [("", "trace_id_missing@1"), ("0", "trace_id_missing@1"), ("xyz", "trace_id_invalid@1")] {
         assert_eq!(with_trace(id).told(), [code], "{id}");
     }

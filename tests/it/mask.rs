@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use taco_trace::ingest::args::canonical;
 use taco_trace::ingest::mask::{MaskCounts, MaskKind, Masker};
-use taco_trace::model::{Issue, IssueCode, Operation, SpanRow, Status};
+use taco_trace::model::{Issue, IssueCode, Operation, OtelId as _, SpanId, SpanRow, Status, TraceId};
 use taco_trace::store::Store;
 use tempfile::TempDir;
 
@@ -418,8 +418,8 @@ fn json_deeper_than_the_limit_of_arguments_stays_json() {
 
 fn row(tool_args: Option<&str>) -> SpanRow {
     SpanRow {
-        trace_id: "01012345678010123456780101234567".to_owned(),
-        span_id: "0101234567801012".to_owned(),
+        trace_id: TraceId::of_hex("01012345678010123456780101234567").unwrap(),
+        span_id: SpanId::of_hex("0101234567801012").unwrap(),
         parent_span_id: None,
         operation: Operation::ExecuteTool,
         agent_name: Some("hong@korea.kr 에이전트".to_owned()),
@@ -439,7 +439,7 @@ fn row(tool_args: Option<&str>) -> SpanRow {
         status_message: Some("사번 A1234 없음".to_owned()),
         service_name: None,
         scope_name: None,
-        convention: "c".to_owned(),
+        convention: "c".into(),
         line: 1,
     }
 }

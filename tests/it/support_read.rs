@@ -27,7 +27,7 @@ impl Read {
 
     /// Ids and lines of the kept spans, sorted.
     pub(crate) fn places(&self) -> Vec<(String, u64)> {
-        let mut places: Vec<_> = self.spans.iter().map(|span| (span.span_id.clone(), span.line)).collect();
+        let mut places: Vec<_> = self.spans.iter().map(|span| (span.span_id.to_string(), span.line)).collect();
         places.sort_unstable();
         places
     }

@@ -327,7 +327,7 @@ impl File {
             failures,
             messages,
             definitions: self.definitions.iter().filter_map(|one| one.compile(observed)).collect(),
-            name: self.name,
+            name: self.name.into(),
             description: self.description,
             capture: self.capture,
             not_recorded: self.not_recorded,

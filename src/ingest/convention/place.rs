@@ -7,7 +7,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ingest::otlp::any_value::{AnyValue, Attributes, Words};
-use crate::ingest::otlp::ids::{Id, SPAN_ID_BYTES};
+use crate::ingest::otlp::ids::Id;
+use crate::model::SpanId;
 
 /// What a convention looks at.
 #[derive(Clone, Copy)]
@@ -27,7 +28,7 @@ pub(crate) struct SpanData<'s, 'de> {
 impl<'de> SpanData<'_, 'de> {
     /// Whether it names no parent.
     pub(crate) fn is_root(&self) -> bool {
-        Id::read(self.parent_span_id, SPAN_ID_BYTES) == Id::Missing
+        Id::<SpanId>::read(self.parent_span_id) == Id::Missing
     }
 
     /// Whether an event of this name is there.

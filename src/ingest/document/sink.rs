@@ -7,14 +7,14 @@ use super::{Context, Counts, Parsed};
 use crate::ingest::frame::raw_excerpt;
 use crate::ingest::observe::ObservedGroup;
 use crate::ingest::otlp::any_value::Attributes;
-use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanLink, SpanRow};
+use crate::model::{ChatCall, ChatFailure, Issue, IssueCode, SpanId, SpanLink, SpanRow, TraceId};
 
 /// The ids of a span, as far as they could be read.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SpanIds {
-    pub(crate) trace_id: Option<String>,
-    pub(crate) span_id: Option<String>,
-    pub(crate) parent_span_id: Option<String>,
+    pub(crate) trace_id: Option<TraceId>,
+    pub(crate) span_id: Option<SpanId>,
+    pub(crate) parent_span_id: Option<SpanId>,
 }
 
 /// Collects what one text holds.
@@ -160,7 +160,7 @@ impl<'a, 'de> Sink<'a, 'de> {
     /// Leaves a span out that cannot be used.
     pub(crate) fn skip_span(&mut self, problem: Problem, ids: SpanIds, first: Option<&str>) {
         self.counts.skipped += 1;
-        self.span_issue(problem, (ids.trace_id.clone(), ids.span_id.clone()), first);
+        self.span_issue(problem, ids, first);
         self.link(ids);
     }
 
@@ -171,19 +171,20 @@ impl<'a, 'de> Sink<'a, 'de> {
     }
 
     /// An issue of a span; `first` is the text of any of its members, best the first.
-    pub(crate) fn span_issue(&mut self, problem: Problem, ids: (Option<String>, Option<String>), first: Option<&str>) {
-        let (trace_id, span_id) = ids;
+    pub(crate) fn span_issue(&mut self, problem: Problem, ids: SpanIds, first: Option<&str>) {
         let raw = self.object_around(first);
-        self.push_issue(problem, trace_id, span_id, raw);
+        self.push_issue(problem, ids, raw);
     }
 
     /// An issue of the text as a whole.
     pub(crate) fn issue(&mut self, problem: Problem) {
         let raw = raw_excerpt(self.text.as_bytes());
-        self.push_issue(problem, None, None, raw);
+        self.push_issue(problem, SpanIds::default(), raw);
     }
 
-    fn push_issue(&mut self, problem: Problem, trace_id: Option<String>, span_id: Option<String>, raw: String) {
+    fn push_issue(&mut self, problem: Problem, ids: SpanIds, raw: String) {
+        let trace_id = ids.trace_id.map(|id| id.to_string());
+        let span_id = ids.span_id.map(|id| id.to_string());
         let Context { line, byte_offset, .. } = *self.context;
         let Problem { code, detail } = problem;
         self.parsed.issues.push(Issue { code, line, byte_offset, trace_id, span_id, detail, raw });

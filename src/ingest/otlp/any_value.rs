@@ -279,9 +279,10 @@ impl<'de> Reader<'de> for KeyValue<'de> {
 /// The wanted attributes of one span or resource. Kept from span to span, so that the table is made once.
 #[derive(Debug, Default)]
 pub(crate) struct Attributes<'de> {
-    slots: Vec<Option<Recorded<'de>>>,
-    /// Slots that are filled: few of many.
-    filled: Vec<usize>,
+    /// For each slot the place of its value among `filled`, from 1; 0 of an empty one.
+    slots: Vec<u16>,
+    /// Slots that are filled, few of many, with their values.
+    filled: Vec<(usize, Recorded<'de>)>,
     /// Those whose keys have numbers in them.
     indexed: Vec<(Cow<'de, str>, AnyValue<'de>)>,
     /// Slots of keys that stood more than once.
@@ -316,10 +317,10 @@ impl<'de> Recorded<'de> {
 impl<'de> Attributes<'de> {
     /// Forgets the attributes of the span before.
     pub(crate) fn clear(&mut self, keys: &WantedKeys) {
-        for slot in self.filled.drain(..) {
-            self.slots[slot] = None;
+        for (slot, _) in self.filled.drain(..) {
+            self.slots[slot] = 0;
         }
-        self.slots.resize(keys.len(), None);
+        self.slots.resize(keys.len(), 0);
         self.indexed.clear();
         self.repeated.clear();
         self.wrong = None;
@@ -327,13 +328,18 @@ impl<'de> Attributes<'de> {
 
     /// The value in the slot of a wanted key; none when it is absent or has no value.
     pub(crate) fn get(&self, slot: usize) -> Option<AnyValue<'de>> {
-        self.slots.get(slot).copied().flatten().map(Recorded::read).filter(|value| !value.is_empty())
+        self.recorded(slot).map(Recorded::read).filter(|value| !value.is_empty())
+    }
+
+    fn recorded(&self, slot: usize) -> Option<Recorded<'de>> {
+        let place = usize::from(*self.slots.get(slot)?).checked_sub(1)?;
+        self.filled.get(place).map(|(_, recorded)| *recorded)
     }
 
     /// Whether one of these words of ASCII letters may stand in the value in a slot, told without reading it. Hardly
     /// anybody escapes such letters; where an escape of that range is there, they may. Bytes may hold anything.
     pub(crate) fn may_mention(&self, slot: usize, words: &Words) -> bool {
-        let Some(Recorded { value, .. }) = self.slots.get(slot).copied().flatten() else { return false };
+        let Some(Recorded { value, .. }) = self.recorded(slot) else { return false };
         !value.starts_with("{\"stringValue\":") || words.may_be_in(value)
     }
 
@@ -362,9 +368,9 @@ impl<'de> Attributes<'de> {
     /// Of a repeated key the first value stays.
     fn put(&mut self, slot: usize, recorded: Recorded<'de>) {
         if let Some(place) = self.slots.get_mut(slot) {
-            if place.is_none() {
-                *place = Some(recorded);
-                self.filled.push(slot);
+            if *place == 0 {
+                self.filled.push((slot, recorded));
+                *place = u16::try_from(self.filled.len()).unwrap_or(0);
             } else if !self.repeated.contains(&slot) {
                 self.repeated.push(slot);
             }

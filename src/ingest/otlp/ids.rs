@@ -1,80 +1,70 @@
 //! Trace and span ids in every spelling met in the field, and base64.
 //!
-//! Owns the way from the recorded text to lower-case hex. It does not look at spans.
+//! Owns the way from the recorded text to the number. It does not look at spans.
 
 use crate::ingest::args::text;
-
-/// Bytes of a trace id.
-pub(crate) const TRACE_ID_BYTES: usize = 16;
-/// Bytes of a span id.
-pub(crate) const SPAN_ID_BYTES: usize = 8;
+use crate::model::OtelId;
+use crate::model::id::number_of_hex;
 
 /// An id as read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Id {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Id<T> {
     /// Absent, null, empty, or all zeros, which OpenTelemetry defines as no id.
     Missing,
     /// None of the spellings known.
     Invalid,
-    /// Lower-case hex.
-    Hex(String),
+    /// An id.
+    Known(T),
 }
 
-impl Id {
-    /// Reads the JSON text of an id of `bytes` bytes.
+impl<T: OtelId> Id<T> {
+    /// Reads the JSON text of an id.
     ///
     /// Hex comes first, then base64 of the bytes, then base64 of the hex text (generic protobuf printers make the one
     /// or the other). Lengths keep them apart: 16 bytes are 32, 24 and 44 characters, 8 bytes are 16, 12 and 24.
-    pub(crate) fn read(json: Option<&str>, bytes: usize) -> Self {
+    pub(crate) fn read(json: Option<&str>) -> Self {
         let Some(json) = json.filter(|json| *json != "null") else { return Self::Missing };
-        if let Some(id) = Self::read_hex(json, bytes) {
-            return id;
+        // Hex in a JSON string, as nearly all are written.
+        let plain = json.strip_prefix('"').and_then(|json| json.strip_suffix('"'));
+        if let Some(number) = plain.and_then(|hex| Self::number_of_hex(hex.as_bytes())) {
+            return Self::of_number(number);
         }
         let Some(recorded) = text::decode(json) else { return Self::Invalid };
         if recorded.is_empty() {
             return Self::Missing;
         }
         // Hex with escapes in it is hex all the same.
-        let hex = if is_hex(recorded.as_bytes(), bytes) {
-            Some(recorded.to_ascii_lowercase())
-        } else {
-            hex_of_base64(&recorded, bytes)
-        };
-        let Some(hex) = hex else { return Self::Invalid };
-        if hex.bytes().all(|digit| digit == b'0') { Self::Missing } else { Self::Hex(hex) }
+        let number = Self::number_of_hex(recorded.as_bytes()).or_else(|| Self::number_of_base64(&recorded));
+        number.map_or(Self::Invalid, Self::of_number)
     }
 
-    /// Hex in a JSON string, as nearly all are written; none for anything else.
-    fn read_hex(json: &str, bytes: usize) -> Option<Self> {
-        let hex = json.strip_prefix('"')?.strip_suffix('"').filter(|hex| is_hex(hex.as_bytes(), bytes))?;
-        Some(if hex.bytes().all(|digit| digit == b'0') { Self::Missing } else { Self::Hex(hex.to_ascii_lowercase()) })
-    }
-
-    /// The hex text, when there is one.
-    pub(crate) fn hex(self) -> Option<String> {
+    /// The id, when there is one.
+    pub(crate) fn known(self) -> Option<T> {
         match self {
-            Self::Hex(hex) => Some(hex),
+            Self::Known(id) => Some(id),
             Self::Missing | Self::Invalid => None,
         }
     }
-}
 
-fn is_hex(text: &[u8], bytes: usize) -> bool {
-    text.len() == 2 * bytes && text.iter().fold(true, |all, digit| all & digit.is_ascii_hexdigit())
-}
+    fn of_number(number: u128) -> Self {
+        T::of_number(number).map_or(Self::Missing, Self::Known)
+    }
 
-fn hex_of_base64(recorded: &str, bytes: usize) -> Option<String> {
-    // Longer than base64 of the hex text: not worth decoding.
-    if recorded.len() > 4 * bytes {
-        return None;
+    fn number_of_hex(hex: &[u8]) -> Option<u128> {
+        if hex.len() == 2 * T::BYTES { number_of_hex(hex) } else { None }
     }
-    let decoded = decode_base64(recorded)?;
-    if decoded.len() == bytes {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |value: u8| char::from(DIGITS[usize::from(value & 0x0f)]);
-        return Some(decoded.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect());
+
+    fn number_of_base64(recorded: &str) -> Option<u128> {
+        // Longer than base64 of the hex text: not worth decoding.
+        if recorded.len() > 4 * T::BYTES {
+            return None;
+        }
+        let decoded = decode_base64(recorded)?;
+        if decoded.len() == T::BYTES {
+            return Some(decoded.iter().fold(0, |number, byte| number << 8 | u128::from(*byte)));
+        }
+        Self::number_of_hex(&decoded)
     }
-    if is_hex(&decoded, bytes) { String::from_utf8(decoded).ok().map(|hex| hex.to_ascii_lowercase()) } else { None }
 }
 
 /// Decodes base64, standard or URL alphabet, padded to full groups of four; none for anything else.

@@ -8,14 +8,14 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::any_value::{AnyValue, AttributeList, Attributes};
-use super::ids::{Id, TRACE_ID_BYTES};
+use super::ids::Id;
 use super::{Span, row};
 use crate::ingest::convention::{CONVERSATION_KEYS, Recognised, SpanData};
 use crate::ingest::definitions;
 use crate::ingest::document::json::read_raw;
 use crate::ingest::document::sink::Sink;
 use crate::ingest::messages;
-use crate::model::Operation;
+use crate::model::{Operation, TraceId};
 
 #[derive(Deserialize)]
 struct KeyOnly<'j> {
@@ -38,7 +38,7 @@ impl<'de> Span<'de> {
         let definitions = definitions::of_span(conventions, &own, start_ns);
         let conversation = CONVERSATION_KEYS.iter().find_map(|key| {
             let value = attributes.get(keys.slot(key)?).and_then(AnyValue::scalar)?;
-            Some((value.into_owned(), Id::read(self.trace_id, TRACE_ID_BYTES).hex()?))
+            Some((value.into_owned(), Id::<TraceId>::read(self.trace_id).known()?.to_string()))
         });
         let is_run = matches!(recognised, Recognised::Kept(_, Operation::InvokeAgent));
         let may_hold_messages = is_run || matches!(recognised, Recognised::Unknown);

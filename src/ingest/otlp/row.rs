@@ -3,6 +3,7 @@
 //! Owns times, status and the columns that a convention fills. The first thing wrong with a span is its issue.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::de::MapAccess;
 
@@ -14,11 +15,13 @@ use crate::ingest::args::{ArgsError, Canonical, canonical, canonical_of_json, te
 use crate::ingest::convention::{BareValue, Convention, Field, SpanData};
 use crate::ingest::document::MissingStatus;
 use crate::ingest::document::json::{self, Key, Met, Reader, read_raw};
-use crate::ingest::document::sink::{Problem, SpanIds};
-use crate::model::{ArgsForm, CallArg, IssueCode, Operation, SpanRow, Status};
+use crate::ingest::document::sink::Problem;
+use crate::model::{ArgsForm, CallArg, IssueCode, Operation, SpanId, SpanRow, Status, TraceId};
 
 /// A span whose ids, times and status can be used.
 pub(super) struct Checked {
+    trace_id: TraceId,
+    span_id: SpanId,
     start_ns: i64,
     end_ns: i64,
     status: Status,
@@ -43,12 +46,12 @@ impl Span<'_> {
     pub(super) fn check(
         &self,
         missing_status: MissingStatus,
-        trace_id: &Id,
-        span_id: &Id,
+        trace_id: Id<TraceId>,
+        span_id: Id<SpanId>,
         attributes: &Attributes,
     ) -> Result<Checked, Problem> {
-        check_id(trace_id, self.trace_id, IssueCode::TraceIdMissing, IssueCode::TraceIdInvalid)?;
-        check_id(span_id, self.span_id, IssueCode::SpanIdMissing, IssueCode::SpanIdInvalid)?;
+        let trace_id = check_id(trace_id, self.trace_id, IssueCode::TraceIdMissing, IssueCode::TraceIdInvalid)?;
+        let span_id = check_id(span_id, self.span_id, IssueCode::SpanIdMissing, IssueCode::SpanIdInvalid)?;
         let start_ns = time(self.start, "startTimeUnixNano")?;
         let end_ns = self.end_ns()?;
         if end_ns < start_ns {
@@ -59,14 +62,14 @@ impl Span<'_> {
         if let Some(kind) = attributes.wrong() {
             return Err(Problem::new(IssueCode::AttributesInvalid, kind));
         }
-        Ok(Checked { start_ns, end_ns, status, status_message })
+        Ok(Checked { trace_id, span_id, start_ns, end_ns, status, status_message })
     }
 }
 
 /// An id that a kept span must have.
-pub(crate) fn check_id(id: &Id, json: Option<&str>, missing: IssueCode, invalid: IssueCode) -> Result<(), Problem> {
+pub(crate) fn check_id<T>(id: Id<T>, json: Option<&str>, missing: IssueCode, invalid: IssueCode) -> Result<T, Problem> {
     match id {
-        Id::Hex(_) => Ok(()),
+        Id::Known(id) => Ok(id),
         Id::Missing => Err(Problem::new(missing, "")),
         Id::Invalid => Err(Problem::of_value(invalid, json.unwrap_or_default())),
     }
@@ -162,7 +165,7 @@ impl<'de> Reader<'de> for StatusMembers<'de> {
 
 /// The columns that a convention fills.
 pub(super) struct Names {
-    convention: String,
+    convention: Arc<str>,
     operation: Operation,
     agent_name: Option<String>,
     tool_name: Option<String>,
@@ -178,7 +181,7 @@ impl Names {
     pub(super) fn of(convention: &Convention, operation: Operation, span: &SpanData<'_, '_>) -> Result<Self, Problem> {
         let scalar = |field| convention.scalar(field, span).map(Cow::into_owned);
         let mut names = Self {
-            convention: convention.name.clone(),
+            convention: Arc::clone(&convention.name),
             operation,
             agent_name: None,
             tool_name: None,
@@ -205,13 +208,18 @@ impl Names {
 }
 
 impl Checked {
-    /// The row, and what is wrong with its arguments. The ids were found readable by `check`.
-    pub(super) fn into_row(self, ids: SpanIds, names: Names, line: u64) -> (SpanRow, Option<Problem>) {
+    /// The row, and what is wrong with its arguments.
+    pub(super) fn into_row(
+        self,
+        parent_span_id: Option<SpanId>,
+        names: Names,
+        line: u64,
+    ) -> (SpanRow, Option<Problem>) {
         let args = names.args;
         let row = SpanRow {
-            trace_id: ids.trace_id.unwrap_or_default(),
-            span_id: ids.span_id.unwrap_or_default(),
-            parent_span_id: ids.parent_span_id,
+            trace_id: self.trace_id,
+            span_id: self.span_id,
+            parent_span_id,
             operation: names.operation,
             agent_name: names.agent_name,
             tool_name: names.tool_name,

@@ -9,13 +9,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::any_value::AnyValue;
-use super::ids::{Id, SPAN_ID_BYTES, TRACE_ID_BYTES};
+use super::ids::Id;
 use super::{Span, row};
 use crate::ingest::convention::{Convention, Field, Recognised, SpanData};
 use crate::ingest::document::sink::Sink;
 use crate::ingest::messages;
 use crate::ingest::observe::hash_of;
-use crate::model::{Operation, Status};
+use crate::model::{Operation, SpanId, Status, TraceId};
 use crate::shape::{Need, SeenAttribute, SeenSpan, StatusUse};
 
 /// From so many hexadecimal digits on a word is an id.
@@ -60,8 +60,8 @@ impl<'de> Span<'de> {
     /// Notes the shape of the span.
     pub(super) fn note_shape(&self, sink: &mut Sink<'_, 'de>, data: &SpanData<'_, 'de>, recognised: &Recognised<'_>) {
         let conventions = sink.context.conventions;
-        let trace_id = Id::read(self.trace_id, TRACE_ID_BYTES).hex();
-        let hash = |span: Option<String>| Some(hash_of(&format!("{}{}", trace_id.as_deref()?, span?)));
+        let trace_id: Option<TraceId> = Id::read(self.trace_id).known();
+        let hash = |span: Option<SpanId>| Some(hash_of(&format!("{}{}", trace_id?, span?)));
         let recorded = conventions.operation_name(data.attributes).filter(|operation| !operation.is_empty());
         let name = data.name.unwrap_or_default();
         let kept = match recognised {
@@ -89,8 +89,8 @@ impl<'de> Span<'de> {
             name: name_form(name, &operation, kept.map(|(convention, _)| convention), data),
             operation,
             is_kept: kept.is_some(),
-            id: hash(Id::read(self.span_id, SPAN_ID_BYTES).hex()),
-            parent: hash(Id::read(self.parent_span_id, SPAN_ID_BYTES).hex()),
+            id: hash(Id::read(self.span_id).known()),
+            parent: hash(Id::read(self.parent_span_id).known()),
             status: self.status_use(),
             readable,
             attributes: self.shape_attributes(sink, kept.map(|(convention, _)| convention)),

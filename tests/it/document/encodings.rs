@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use taco_trace::ingest::document::{MissingStatus, Parsed};
-use taco_trace::model::{ArgsForm, IssueCode, SpanRow};
+use taco_trace::model::{ArgsForm, IssueCode, SpanId, SpanRow, TraceId};
 
 use super::{assert_sums, codes, try_read_as};
 
@@ -30,10 +30,10 @@ fn read_file(path: &str, missing_status: MissingStatus) -> Parsed {
 }
 
 /// Rows by id; a row that came twice must be the same twice.
-fn rows(parsed: Parsed) -> BTreeMap<(String, String), SpanRow> {
+fn rows(parsed: Parsed) -> BTreeMap<(TraceId, SpanId), SpanRow> {
     let mut rows = BTreeMap::new();
     for row in parsed.spans {
-        let key = (row.trace_id.clone(), row.span_id.clone());
+        let key = (row.trace_id, row.span_id);
         if let Some(first) = rows.insert(key, row.clone()) {
             assert_eq!(first, row);
         }

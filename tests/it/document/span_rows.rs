@@ -3,7 +3,7 @@
 use taco_trace::ingest::document::{MissingStatus, Parsed};
 use taco_trace::model::{IssueCode, Operation, Status};
 
-use super::{PARENT, SPAN, TRACE, codes, read, try_read, try_read_as};
+use super::{PARENT, SPAN, TRACE, codes, ids_of, read, try_read, try_read_as};
 
 /// The columns of a row, each a JSON text.
 #[derive(Clone)]
@@ -66,14 +66,11 @@ impl Row {
 #[test]
 fn row_becomes_a_span() {
     let row = Row::call().row();
-    assert_eq!(
-        (row.trace_id.as_str(), row.span_id.as_str(), row.parent_span_id.as_deref()),
-        (TRACE, SPAN, Some(PARENT))
-    );
+    assert_eq!(ids_of(&row), [TRACE, SPAN, PARENT]);
     assert_eq!((row.operation, row.status, row.duration_ms()), (Operation::ExecuteTool, Status::Error, 180));
     assert_eq!((row.start_ns, row.end_ns), (1_791_331_924_010_000_000, 1_791_331_924_190_000_000));
     assert_eq!((row.tool_name.as_deref(), row.args_key.as_deref()), (Some("search"), Some(r#"{"a":2,"b":1}"#)));
-    assert_eq!((row.convention.as_str(), row.line, row.agent_name), ("span-row", 7, None));
+    assert_eq!((&*row.convention, row.line, row.agent_name), ("span-row", 7, None));
     let run = Row::call().with("operation", "\"invoke_agent\"").with("agent_name", "\"규정\"").row();
     assert_eq!((run.agent_name.as_deref(), run.tool_name, run.tool_args), (Some("규정"), None, None));
 }
